@@ -1,0 +1,34 @@
+"""The types that the parameters of a reading or a metric are written in; a pack's TOML is validated by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number from `low` to `high`, both included."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Refers:
+    """A name that must be declared elsewhere in the pack: a "gold list", a "reading", a word "list" or word "table"."""
+
+    to: str
+
+
+Share = Annotated[float, Between(0, 1)]
+Count = Annotated[int, Between(1, 1000)]
+GoldList = Annotated[str, Refers("gold list")]
+"""The name of a list field of the golds."""
+ReadField = Annotated[str, Refers("reading")]
+"""The name of something that the pack reads out of a response."""
+Words = Annotated[tuple[str, ...], Refers("list")]
+"""In TOML the name of a list in lexicon.toml; in the dataclass its words, in order."""
+Terms = Annotated[Mapping[str, tuple[str, ...]], Refers("table")]
+"""In TOML the name of a table in lexicon.toml; in the dataclass each name with its other spellings, in order."""
