@@ -199,7 +199,7 @@ SCORES = _table(
 REJECTED = _table(
     "rejected",
     "one piece of input that was not used, or only after a repair",
-    "run_id source place",
+    "run_id source place rule",
     {"run_id": TEXT, "source": TEXT, "place": TEXT, "rule": TEXT, "detail": TEXT},
 )
 

@@ -1,0 +1,144 @@
+"""Gold annotations, whatever their form, to the table golds: one row an item of a field, one row `id` a gold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from scorer.errors import InputError, Problem, UsageError
+from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, type_name
+from scorer.packs import Golds
+from scorer.tables import GOLDS
+
+_COLUMNS = ("task_id", "field", "position", "value")
+
+Item = tuple[str, str, int, str]
+"""One row of the table golds, without run_id."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One gold as parsed, and where it stands."""
+
+    source: str
+    place: str
+    gold: Any
+    named: str | None = None
+    """The task's id, where the file's name gives it."""
+
+    def problem(self, key: str, message: str) -> Problem:
+        return Problem(self.source, f"{self.place} {key}".strip(), message)
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.place}".strip()
+
+
+def read_golds(path: Path, form: Golds) -> pl.DataFrame:
+    """Return the golds at `path` as the table golds without run_id, sorted by its key.
+
+    `path` is a folder of files named as `form.files` says, a JSONL file (one gold a line), a JSON array, or a Parquet
+    file with a row a gold. Raises InputError with every mistake in any of them, UsageError for another form.
+    """
+    problems: list[Problem] = []
+    seen: dict[str, _Found] = {}
+    items: list[Item] = []
+    for found in _golds(path, form, problems):
+        task_id = _task_id(found, form, problems)
+        if task_id is None:
+            continue
+        if task_id in seen:
+            message = f"a second gold for {task_id!r}; the first is {seen[task_id]}; keep one"
+            problems.append(found.problem("", message))
+        seen[task_id] = found
+        items.append((task_id, "id", 0, task_id))
+        items += _items(found, task_id, form, problems)
+    if problems:
+        raise InputError(problems)
+    frame = pl.DataFrame(items, schema={name: GOLDS.columns[name] for name in _COLUMNS}, orient="row")
+    return frame.sort("task_id", "field", "position")
+
+
+def _golds(path: Path, form: Golds, problems: list[Problem]) -> Iterator[_Found]:
+    ending = path.suffix.lower()
+    if path.is_dir():
+        yield from _folder(path, form, problems)
+    elif not path.is_file():
+        raise InputError([Problem(str(path), "", "no such file or folder of golds")])
+    elif ending in (".jsonl", ".ndjson"):
+        with path.open("rb") as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield from _parsed(_Found(str(path), f"line {number}", line), problems)
+    elif ending == ".json":
+        for whole in _parsed(_Found(str(path), "", path.read_bytes()), problems):
+            golds = whole.gold if isinstance(whole.gold, list) else [whole.gold]
+            yield from (_Found(str(path), f"[{number}]", gold) for number, gold in enumerate(golds))
+    elif ending == ".parquet":
+        yield from _parquet(path)
+    else:
+        raise UsageError(f"{path}: golds are read from a folder, .jsonl, .json or .parquet, not from {ending!r}")
+
+
+def _folder(path: Path, form: Golds, problems: list[Problem]) -> Iterator[_Found]:
+    before, after = form.files.split("*")
+    files = sorted(file for file in path.glob(form.files) if file.is_file())
+    if not files:
+        problems.append(Problem(str(path), "", f"holds no file named {form.files}"))
+    for file in files:
+        named = file.name.removeprefix(before).removesuffix(after)
+        yield from _parsed(_Found(str(file), "", file.read_bytes(), named), problems)
+
+
+def _parsed(found: _Found, problems: list[Problem]) -> Iterator[_Found]:
+    """Yield `found` with the JSON value in place of its bytes, or note why there is none."""
+    try:
+        yield _Found(found.source, found.place, parse_json(found.gold), found.named)
+    except UnreadableError as error:
+        problems.append(found.problem("", str(error)))
+
+
+def _parquet(path: Path) -> Iterator[_Found]:
+    try:
+        rows = pq.read_table(path).to_pylist()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError([Problem(str(path), "", f"cannot be read as Parquet: {error}")]) from None
+    yield from (_Found(str(path), f"row {number}", row) for number, row in enumerate(rows, 1))
+
+
+def _task_id(found: _Found, form: Golds, problems: list[Problem]) -> str | None:
+    if not isinstance(found.gold, dict):
+        problems.append(found.problem("", f"a gold must be a JSON object, this is {type_name(found.gold)}"))
+        return None
+    task_id = found.gold.get(form.id, found.named)
+    if not isinstance(task_id, str):
+        what = "missing" if task_id is None else f"{type_name(task_id)}, not text"
+        problems.append(found.problem(form.id, f"the gold's id is {what}; name the task it belongs to"))
+        return None
+    return keep_surrogates(task_id)
+
+
+def _items(found: _Found, task_id: str, form: Golds, problems: list[Problem]) -> Iterator[Item]:
+    for field in form.lists:
+        values = found.gold.get(field)
+        if values is None:
+            continue
+        if not isinstance(values, list):
+            problems.append(found.problem(field, f"must be a list of texts, this is {type_name(values)}"))
+            continue
+        for position, value in enumerate(values):
+            if isinstance(value, str):
+                yield task_id, field, position, keep_surrogates(value)
+            else:
+                problems.append(found.problem(f"{field}[{position}]", f"must be text, this is {type_name(value)}"))
+    for field in form.texts:
+        value = found.gold.get(field)
+        if isinstance(value, str):
+            yield task_id, field, 0, keep_surrogates(value)
+        elif value is not None:
+            problems.append(found.problem(field, f"must be text, this is {type_name(value)}"))

@@ -1,0 +1,47 @@
+"""Bytes of unknown origin to text and JSON: what cannot be read is refused by name, what can be is kept whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_PRIVATE_PLANE = 0x100000
+"""A lone surrogate U+D800-DFFF stands as U+10D800-10DFFF in our tables: UTF-8 cannot hold it, and no rule of any metric
+tells the two apart (neither is alphanumeric, cased, white space or Chinese)."""
+
+
+class UnreadableError(ValueError):
+    """The bytes are not what they should be; the message says how."""
+
+
+def keep_surrogates(text: str) -> str:
+    """Return `text` with each lone surrogate moved to the private plane, so that it can be stored as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATES.sub(lambda found: chr(ord(found.group()) + _PRIVATE_PLANE), text)
+    return text
+
+
+def parse_json(data: bytes) -> Any:
+    """Return the JSON value that `data` (UTF-8, with or without BOM) holds; raise UnreadableError with the reason."""
+    if not data.strip():
+        raise UnreadableError("is empty")
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"is not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise UnreadableError("is nested too deep to read") from None
+    except ValueError as error:  # a whole number of more digits than Python converts
+        raise UnreadableError(f"is not usable JSON: {error}") from None
+
+
+def type_name(value: object) -> str:
+    """Return what JSON calls the type of a parsed value."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+    return "null" if value is None else names.get(type(value), type(value).__name__)
