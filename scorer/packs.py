@@ -14,7 +14,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from scorer import assets
 from scorer.errors import PackError, Problem, UsageError, nearest
 from scorer.metrics import KINDS, MetricKind
-from scorer.metrics.parameters import Between, Refers
+from scorer.parameters import Between, Refers
 from scorer.reference import READINGS, ReadingKind
 
 Made = TypeVar("Made")

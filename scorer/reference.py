@@ -1,25 +1,227 @@
-"""The rules in plain, slow Python for one attempt: what `explain` prints from and what the kernel is held to."""
+"""The rules in plain, slow Python for one attempt: what `explain` prints from and what the kernel is held to.
+
+Nothing here is shared with the kernel but the pinned table of word characters and the reading of JSON by Python's own
+parser. Each result says where it was found, not only what.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+import json
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any, Protocol
 
-from scorer.metrics.parameters import Terms, Words
+from scorer.parameters import Terms, Words
+from scorer.text import FIRST_HAN, LAST_HAN, keep_surrogates, word_ranges
+
+FENCE = "```json"
+MOST_LEVELS = 900
+"""A block nested deeper than this counts as none: Python's parser gives up somewhat later, depending on its version."""
+_LEVELS_ON_ANY_STACK = 200
+
+_WORD = re.compile(r"\b([A-Za-z][A-Za-z-]{1,40})\b", re.ASCII)
+
+
+# ---- text ----
+
+
+def is_word_character(character: str) -> bool:
+    r"""Tell whether Python's `\b` of Unicode 14 takes the character as part of a word."""
+    code = ord(character)
+    return character == "_" or any(first <= code <= last for first, last in word_ranges())
+
+
+def ascii_shape(text: str) -> str:
+    r"""Return `text` with each character beyond ASCII as `0` (decimals), `_` (other word characters) or a space.
+
+    Words and years are ASCII but for such digits, so on this text the ASCII `\b` falls where Python's does on the
+    original. A decimal that is no word character came after Unicode 14 and is none here.
+    """
+    return "".join(c if c < "\x80" else _shape(c) for c in text)
+
+
+@cache
+def _shape(character: str) -> str:
+    if not is_word_character(character):
+        return " "
+    return "0" if character.isdecimal() else "_"
+
+
+def words(text: str) -> set[str]:
+    """Return the lowercased words of more than two characters."""
+    return {word.lower() for word in _WORD.findall(ascii_shape(text)) if len(word) > 2}
+
+
+def bigrams(text: str) -> set[str]:
+    """Return each two neighbours among the Chinese characters, whatever stood between them."""
+    chinese = [c for c in text if FIRST_HAN <= c <= LAST_HAN]
+    return {first + second for first, second in pairwise(chinese)}
+
+
+def tokens(text: str) -> set[str]:
+    """Return the words and the bigrams."""
+    return words(text) | bigrams(text)
+
+
+def overlap(some: set[str], others: set[str]) -> float:
+    """Return the share of the smaller set's tokens that the sets share; 0 where either is empty."""
+    if not some or not others:
+        return 0.0
+    return len(some & others) / min(len(some), len(others))
+
+
+def runs(text: str, length: int) -> list[str]:
+    """Return every run of `length` characters, in order."""
+    return [text[start : start + length] for start in range(len(text) - length + 1)]
+
+
+# ---- the JSON block ----
+
+
+def block_text(text: str) -> str | None:
+    """Return the text of the first braces that close, counted from the fence on if there is one; strings count too."""
+    fence = text.find(FENCE)
+    start = text.find("{", fence + len(FENCE) if fence >= 0 else 0)
+    if start < 0:
+        return None
+    depth = 0
+    for brace in re.compile("[{}]").finditer(text, start):
+        depth += 1 if brace.group() == "{" else -1
+        if depth == 0:
+            return text[start : brace.end()]
+    return None
+
+
+def parse_block(text: str) -> dict[str, Any] | None:
+    """Return the object that a block's text holds as Python's parser reads it, or None if it is none or too deep."""
+    levels = _levels(text)
+    if levels > MOST_LEVELS:
+        return None
+    try:
+        if levels > _LEVELS_ON_ANY_STACK:
+            # Python counts the parser's levels together with the frames already on the stack: begin on an empty one.
+            with ThreadPoolExecutor(1) as fresh:
+                content = fresh.submit(json.loads, text).result()
+        else:
+            content = json.loads(text)
+    except ValueError:  # not JSON, or a whole number of over 4,300 digits
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _levels(text: str) -> int:
+    """Return how deeply lists and objects nest, where they open often enough to matter."""
+    opened = text.count("{") + text.count("[")
+    if opened <= _LEVELS_ON_ANY_STACK:
+        return opened
+    level = deepest = 0
+    in_string = False
+    for mark in re.finditer(r'\\.|["{}\[\]]', text, re.DOTALL):
+        if mark.group() == '"':
+            in_string = not in_string
+        elif not in_string:
+            level += {"{": 1, "[": 1, "}": -1, "]": -1}.get(mark.group(), 0)
+            deepest = max(deepest, level)
+    return deepest
+
+
+def flatten(value: Any) -> str:
+    """Return a JSON value as text: lists and objects' values joined by a space, an empty one as an empty part."""
+    parts: list[str] = []
+    left = [value]
+    while left:
+        item = left.pop()
+        inner = list(item.values()) if isinstance(item, dict) else item
+        if isinstance(inner, list) and inner:
+            left.extend(reversed(inner))
+        else:
+            parts.append("" if isinstance(inner, list) else str(inner))
+    return keep_surrogates(" ".join(parts))
+
+
+# ---- what is read out of a response ----
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One response, with what several rules look at made once."""
+
+    text: str
+
+    @cached_property
+    def lowered(self) -> str:
+        """The whole text in lowercase."""
+        return self.text.lower()
+
+    @cached_property
+    def block(self) -> dict[str, Any]:
+        """The JSON block; empty where there is none."""
+        found = block_text(self.text)
+        return (parse_block(found) if found is not None else None) or {}
+
+    @cached_property
+    def tokens(self) -> set[str]:
+        """The words and bigrams of the text."""
+        return tokens(self.text)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One thing read out of a response, and where."""
+
+    value: str
+    places: tuple[str, ...]
+
+
+Read = Sequence[Found]
+"""Everything that one reading read, in the order of the table extracts."""
 
 
 class ReadingKind(Protocol):
     """A frozen dataclass of parameters, which also validates a pack's TOML, and the plain way to read."""
 
+    def plain(self, answer: Answer) -> Read:
+        """Read one answer, slowly, saying where each thing was found."""
+
 
 @dataclass(frozen=True)
 class TermReading(ReadingKind):
-    """Every name of a table that occurs in the text, itself or by another spelling, or stands in the block."""
+    """Every name of a table that occurs in the text, itself or by another spelling, or stands in the block; sorted."""
 
     terms: Terms
     block_list: str
     block_key: str
+
+    def plain(self, answer: Answer) -> Read:
+        """Read one answer."""
+        places: dict[str, list[str]] = {}
+        for name, others in self.terms.items():
+            for spelling in (name, *others):
+                if spelling in answer.text:
+                    places.setdefault(name, []).append(f"text: {spelling}")
+        for position, spelling in self.in_block(answer.block):
+            places.setdefault(self.spellings[spelling], []).append(
+                f"block: {self.block_list}[{position}].{self.block_key} = {spelling}"
+            )
+        return [Found(name, tuple(places[name])) for name in sorted(places)]
+
+    @cached_property
+    def spellings(self) -> Mapping[str, str]:
+        """Each spelling -> its name."""
+        others = {spelling: name for name, spellings in self.terms.items() for spelling in spellings}
+        return {**others, **{name: name for name in self.terms}}
+
+    def in_block(self, block: Mapping[str, Any]) -> list[tuple[int, str]]:
+        """Return the known spellings in the block's list with their positions; what is of another type is passed by."""
+        items = block.get(self.block_list)
+        if not isinstance(items, list):
+            return []
+        values = [(position, item.get(self.block_key)) for position, item in enumerate(items) if isinstance(item, dict)]
+        return [(position, value) for position, value in values if isinstance(value, str) and value in self.spellings]
 
 
 @dataclass(frozen=True)
@@ -28,6 +230,21 @@ class ChoiceReading(ReadingKind):
 
     terms: Terms
     block_keys: tuple[str, ...]
+
+    def plain(self, answer: Answer) -> Read:
+        """Read one answer; at most one thing."""
+        for key in self.block_keys:
+            value = answer.block.get(key)
+            if isinstance(value, str) and value in self.terms:
+                return [Found(value, (f"block: {key}",))]
+        for name in self.terms:
+            if name in answer.lowered:
+                return [Found(name, (f"text: {name}",))]
+        for name, others in self.terms.items():
+            for spelling in others:
+                if spelling in answer.text:
+                    return [Found(name, (f"text: {spelling}",))]
+        return []
 
 
 @dataclass(frozen=True)
@@ -38,6 +255,101 @@ class UnitReading(ReadingKind):
     hints: Words
     separators: Words
 
+    def plain(self, answer: Answer) -> Read:
+        """Read one answer; the units in their order."""
+        for key in self.block_keys:
+            value = answer.block.get(key)
+            if isinstance(value, list):
+                units = [(position, flatten(item).strip()) for position, item in enumerate(value)]
+                kept = [Found(unit, (f"block: {key}[{position}]",)) for position, unit in units if unit]
+                if kept:
+                    return kept
+        ends = re.compile("|".join(map(re.escape, self.separators)))
+        sentences = [sentence.strip() for sentence in ends.split(answer.text)]
+        hints = [[hint for hint in self.hints if hint in sentence.lower()] for sentence in sentences]
+        return [
+            Found(sentence, tuple(f"hint: {hint}" for hint in held))
+            for sentence, held in zip(sentences, hints, strict=True)
+            if sentence and held
+        ]
+
 
 READINGS: Mapping[str, type[ReadingKind]] = {"terms": TermReading, "choice": ChoiceReading, "units": UnitReading}
 """Every reading kind by the name that `kind` has in a pack."""
+
+
+# ---- one attempt under a pack ----
+
+Gold = Mapping[str, Sequence[str]]
+"""One task's gold: each field's items in order."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One metric of one attempt."""
+
+    value: float
+    evidence: tuple[Any, ...] = ()
+    """What decided it: dataclasses, one a gold item or a thing read, as the kind's module defines them."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt as a metric sees it."""
+
+    answer: Answer
+    reads: Mapping[str, Read]
+    gold: Gold
+
+
+class PlainMetric(Protocol):
+    """The parameters of a metric, and the plain way to compute it."""
+
+    def plain(self, attempt: Attempt) -> Judged:
+        """Compute the metric for one attempt, slowly and not rounded, with what decided it."""
+
+
+class NamedReading(Protocol):
+    """A reading as a pack declares it."""
+
+    name: str
+    params: ReadingKind
+
+
+class NamedMetric(Protocol):
+    """A metric as a pack declares it."""
+
+    name: str
+    params: PlainMetric
+    decimals: int | None
+
+
+class Rules(Protocol):
+    """The part of a pack that says how an attempt is scored."""
+
+    readings: Sequence[NamedReading]
+    metrics: Sequence[NamedMetric]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One attempt: what was read out of it, and each metric with its value, rounded, and what decided it."""
+
+    reads: Mapping[str, Read]
+    metrics: Mapping[str, Judged]
+    """Empty where the task has no gold."""
+
+
+def evaluate(rules: Rules, response: str, gold: Gold | None) -> Evaluation:
+    """Read and score one response under a pack; `gold` maps each field to its items in order, None for no gold."""
+    answer = Answer(response)
+    reads = {reading.name: reading.params.plain(answer) for reading in rules.readings}
+    if gold is None:
+        return Evaluation(reads, {})
+    attempt = Attempt(answer, reads, gold)
+    judged = {}
+    for metric in rules.metrics:
+        exact = metric.params.plain(attempt)
+        value = exact.value if metric.decimals is None else round(exact.value, metric.decimals)
+        judged[metric.name] = replace(exact, value=value)
+    return Evaluation(reads, judged)

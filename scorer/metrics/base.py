@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
-Gold = Mapping[str, Sequence[str]]
-"""One task's gold: each field's items in order."""
+from scorer.reference import PlainMetric
 
 
-@dataclass(frozen=True)
-class Judged:
-    """One metric of one attempt as the plain reference computes it."""
-
-    value: float
-    """Before rounding."""
-    evidence: tuple[Any, ...] = ()
-    """What decided it: dataclasses, one a gold item or a thing read, as the kind's module defines them."""
-
-
-class MetricKind(Protocol):
+class MetricKind(PlainMetric, Protocol):
     """A frozen dataclass of parameters, which also validates a pack's TOML, and what computes the metric from them."""

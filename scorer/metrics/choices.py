@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scorer.metrics.base import MetricKind
-from scorer.metrics.parameters import GoldList, ReadField
+from scorer.parameters import GoldList, ReadField
+from scorer.reference import Attempt, Judged
+
+
+@dataclass(frozen=True)
+class NameJudged:
+    """Evidence: one name of the gold, and where it was found (nowhere where it was not)."""
+
+    gold: str
+    places: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -15,6 +24,15 @@ class SetRecall(MetricKind):
     gold: GoldList
     read: ReadField
 
+    def plain(self, attempt: Attempt) -> Judged:
+        """Compute the metric for one attempt."""
+        places = {found.value: found.places for found in attempt.reads[self.read]}
+        wanted = sorted(set(attempt.gold.get(self.gold, ())))
+        evidence = tuple(NameJudged(name, places.get(name, ())) for name in wanted)
+        if not wanted:
+            return Judged(0.0 if places else 1.0)
+        return Judged(sum(name in places for name in wanted) / len(wanted), evidence)
+
 
 @dataclass(frozen=True)
 class ChoiceInRange(MetricKind):
@@ -22,3 +40,10 @@ class ChoiceInRange(MetricKind):
 
     gold: GoldList
     read: ReadField
+
+    def plain(self, attempt: Attempt) -> Judged:
+        """Compute the metric for one attempt."""
+        places = {found.value: found.places for found in attempt.reads[self.read]}
+        wanted = tuple(attempt.gold.get(self.gold, ()))
+        evidence = tuple(NameJudged(name, places.get(name, ())) for name in wanted)
+        return Judged(float(any(name in places for name in wanted)), evidence)
