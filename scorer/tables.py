@@ -120,14 +120,26 @@ JUDGEMENTS = _table(
         "attempt_id": TEXT,
         "judge_id": TEXT,
         "evaluation": WHOLE,  # from 1
-        "status": TEXT,
-        "total_raw": NUMBER,
-        "score_exact": NUMBER,
-        "score_normalized": NUMBER,
+        "status": TEXT,  # ok; no_output, blank_output (score 0); any other: missing, with total and scores null
+        "total_raw": NUMBER,  # sum of the points
+        "total_reported": NUMBER,  # the sum as the source gives it
+        "score_exact": NUMBER,  # total_raw on the rubric's scale
+        "score_normalized": NUMBER,  # the same rounded to a whole number, half to even
         "reason": TEXT,
+        "provider": TEXT,  # with model, prompt_hash, rubric_hash and renderer: the judge_id
+        "model": TEXT,
+        "prompt_hash": TEXT,
+        "rubric_hash": TEXT,
+        "renderer": TEXT,
+        "image_hash": TEXT,
+        "cost_usd": NUMBER,
+        "tokens": WHOLE,
+        "latency_s": NUMBER,
+        "created_at": TEXT,
         "flags": TEXTS,
     },
-    "total_raw score_exact score_normalized reason",
+    "total_raw total_reported score_exact score_normalized reason provider model prompt_hash rubric_hash renderer "
+    "image_hash cost_usd tokens latency_s created_at",
 )
 
 CRITERIA = _table(

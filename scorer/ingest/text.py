@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Any
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _PRIVATE_PLANE = 0x100000
 """A lone surrogate U+D800-DFFF stands as U+10D800-10DFFF in our tables: UTF-8 cannot hold it, and no rule of any metric
 tells the two apart (neither is alphanumeric, cased, white space or Chinese)."""
+
+PLAIN = json.JSONDecoder()
+EXACT = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
+"""Reads what is not a whole number as the decimal number that is written there, NaN and Infinity included."""
 
 
 class UnreadableError(ValueError):
@@ -25,12 +30,12 @@ def keep_surrogates(text: str) -> str:
     return text
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes, decoder: json.JSONDecoder = PLAIN) -> Any:
     """Return the JSON value that `data` (UTF-8, with or without BOM) holds; raise UnreadableError with the reason."""
     if not data.strip():
         raise UnreadableError("is empty")
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return decoder.decode(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise UnreadableError(f"is not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
