@@ -16,7 +16,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -285,6 +285,7 @@ class RunWriter:
             os.close(self._lock)
             self._lock = -1
             sweep(self.store)
+            _remove_if_empty(self.store)
 
     def __enter__(self) -> Self:
         return self
@@ -313,6 +314,15 @@ def _remove_unused(folder: Path) -> None:
         return
     finally:
         os.close(lock)
+
+
+def _remove_if_empty(store: Path) -> None:
+    """Remove a store that holds nothing: its first run came to nothing."""
+    if not any(entry.name not in (GENERATIONS, LOCK) for entry in store.iterdir()):
+        with suppress(OSError):
+            (store / GENERATIONS).rmdir()
+            (store / LOCK).unlink()
+            store.rmdir()
 
 
 @contextmanager
@@ -373,3 +383,34 @@ def whole_file(path: Path) -> Iterator[Path]:
 def canonical_json(value: object) -> str:
     """Return JSON with sorted keys and no spaces: equal values give equal text."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+# --- finished pieces of an interrupted run ----------------------------------------------------------------------------
+
+
+class Unfinished:
+    """What an interrupted run had finished: frames kept under the hash of all that decides them."""
+
+    def __init__(self, store: Path, run_id: str) -> None:
+        self.path = store / UNFINISHED / folder_name(run_id)
+
+    def load(self, key: str, names: Sequence[str]) -> list[pl.DataFrame] | None:
+        """Return the frames kept under `key`, or None where they are not, or not whole."""
+        try:
+            return [pl.read_parquet(self._file(key, name), glob=False) for name in names]
+        except (OSError, pl.exceptions.PolarsError):
+            return None
+
+    def save(self, key: str, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Keep the frames until `discard`."""
+        for name, frame in frames.items():
+            write_parquet(frame, self._file(key, name))
+
+    def discard(self) -> None:
+        """Remove everything kept for this run: it was published."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):
+            self.path.parent.rmdir()
+
+    def _file(self, key: str, name: str) -> Path:
+        return self.path / f"{key}.{name}.parquet"

@@ -135,6 +135,7 @@ def _numbers(frame: pl.DataFrame, source: str, refused: list[Refused]) -> pl.Dat
         .then(tokens)
         .otherwise(pl.col("tokens"))
         .cast(pl.Int64, strict=False)
+        .alias("tokens")
     )
 
 

@@ -70,6 +70,8 @@ class RunFacts:
 class Source(Protocol):
     """Attempts that can be read piece by piece, again and again."""
 
+    name: str
+    """As the caller named it."""
     facts: RunFacts
 
     def pieces(self) -> Iterator[Piece]:
