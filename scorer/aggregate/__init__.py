@@ -4,5 +4,6 @@ Every function takes a `Data` (scores, and by key what explains them) and gives 
 """
 
 from scorer.aggregate.data import Data
+from scorer.aggregate.summary import INTERVALS, summary
 
-__all__ = ["Data"]
+__all__ = ["INTERVALS", "Data", "summary"]
