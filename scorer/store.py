@@ -16,7 +16,7 @@ import fcntl
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -153,6 +153,10 @@ class Store:
     def frame(self, table: str, columns: list[str] | None = None) -> pl.DataFrame:
         """Return a table over all runs, run after run in the order of their ids."""
         return pl.concat(run.frame(table, columns) for run in self.runs.values())
+
+    def count(self, table: str) -> int:
+        """Return how many rows a table has over all runs."""
+        return sum(pq.read_metadata(path).num_rows for path in self.files(table))
 
     def close(self) -> None:
         """Let every generation go."""
@@ -358,13 +362,16 @@ def to_arrow(frame: pl.DataFrame) -> pa.Table:
     return frame.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def write_parquet(frame: pl.DataFrame, path: Path, signature: Mapping[str, Any] | None = None) -> None:
-    """Write one frame as one Parquet file, whole or not at all, with the signature in its metadata."""
-    table = to_arrow(frame)
-    if signature is not None:
-        table = table.replace_schema_metadata({SIGNATURE_KEY: canonical_json(signature)})
+def write_parquet(frames: Iterable[pl.DataFrame], path: Path) -> None:
+    """Write frames of one schema as one Parquet file, whole or not at all, each frame with rows as one row group."""
     with whole_file(path) as draft:
-        pq.write_table(table, draft, compression=_COMPRESSION, row_group_size=1 << 16)
+        writer = None
+        for frame in frames:
+            writer = writer or pq.ParquetWriter(draft, to_arrow(frame).schema, compression=_COMPRESSION)
+            if frame.height:
+                writer.write_table(to_arrow(frame), row_group_size=frame.height)
+        if writer:
+            writer.close()
 
 
 @contextmanager
@@ -404,7 +411,7 @@ class Unfinished:
     def save(self, key: str, frames: Mapping[str, pl.DataFrame]) -> None:
         """Keep the frames until `discard`."""
         for name, frame in frames.items():
-            write_parquet(frame, self._file(key, name))
+            write_parquet([frame], self._file(key, name))
 
     def discard(self) -> None:
         """Remove everything kept for this run: it was published."""

@@ -1,1 +1,65 @@
-"""The command line: one module a command; this one owns the app, stderr and the exit codes."""
+"""The command line: one module a command; this one owns the app and the exit codes.
+
+Modules import what is heavy inside their functions, so that `scorer --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from scorer import __version__
+from scorer.cli import export, packs, report, score, sql
+from scorer.errors import ExitCode, ScorerError
+
+app = typer.Typer(
+    name="scorer",
+    help="Score stored answers of models and agents in batches, and say which system is better, by how much, how sure.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"scorer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options that stand before any command."""
+
+
+app.command("score")(score.score)
+app.command("report")(report.report)
+app.command("sql")(sql.sql)
+app.command("export")(export.export)
+app.command("packs")(packs.packs)
+
+
+def main() -> None:
+    """Run the command line; every error that is ours ends in its sentence on stderr and its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        app()
+    except ScorerError as error:
+        from scorer.cli.console import say
+
+        say(f"error: {error}")
+        sys.exit(error.exit_code)
+    except BrokenPipeError:  # the reader of our output went away: `scorer sql … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.DONE)
+    except KeyboardInterrupt:
+        print("interrupted; what was finished is kept for the next try", file=sys.stderr)
+        sys.exit(130)

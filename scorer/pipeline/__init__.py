@@ -10,14 +10,17 @@ from typing import Any
 
 import polars as pl
 
+from scorer import export as exports
 from scorer import ingest, packs
 from scorer.errors import InputError, Problem, UsageError, nearest
 from scorer.ingest import RunFacts
 from scorer.packs import Pack
 from scorer.pipeline.scoring import Account, Job, Progress
-from scorer.tables import GOLDS, STRATA, TASKS
+from scorer.store import Store
+from scorer.tables import GOLDS, STRATA, TABLES, TASKS
+from scorer.warehouse import open_locked
 
-__all__ = ["MODES", "Account", "Progress", "score"]
+__all__ = ["MODES", "Account", "Progress", "export", "score", "sql"]
 
 MODES = ("empirical", "simulated", "unknown")
 
@@ -133,3 +136,42 @@ def _beside(folder: Path | None, names: Sequence[str]) -> Path | None:
 
 def _empty(schema: pl.Schema) -> pl.DataFrame:
     return pl.DataFrame(schema=schema).drop("run_id")
+
+
+# --- out of a store ---------------------------------------------------------------------------------------------------
+
+
+def sql(store: str | Path, query: str | None, *, allow_external: bool = False) -> pl.DataFrame:
+    """Run ad-hoc SQL over every table of every run; without a query, list the tables, their columns and row counts.
+
+    The session reads the store's tables and can change nothing and reach nothing else, unless `allow_external`.
+    Raises QueryError in DuckDB's words, InputError where there is no store.
+    """
+    with Store(store) as opened:
+        if query is None:
+            return _table_list(opened)
+        sources = {name: paths for name in TABLES if (paths := opened.files(name))}
+        with open_locked(sources, allow_external=allow_external) as session:
+            return session.run(query)
+
+
+def _table_list(store: Store) -> pl.DataFrame:
+    rows = [
+        {"table": name, "rows": store.count(name), "columns": ", ".join(table.columns), "one row is": table.grain}
+        for name, table in TABLES.items()
+    ]
+    return pl.DataFrame(rows)
+
+
+def export(
+    store: str | Path, table: str, to: str | Path, *, run_id: str | None = None, bom: bool = False, safe: bool = False
+) -> int:
+    """Write a table of a store (of all runs, or of one), or `evaluation`, to a file; return the number of rows.
+
+    The ending of `to` chooses the format. Raises UsageError for an unknown table, run or ending.
+    """
+    with Store(store) as opened:
+        if table == exports.EVALUATION:
+            return exports.write_evaluation(opened.run(run_id), Path(to))
+        runs = [opened.run(run_id)] if run_id else list(opened.runs.values())
+        return exports.export_frames(exports.stored_frames(runs, table), Path(to), bom=bom, safe=safe)

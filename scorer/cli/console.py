@@ -1,0 +1,100 @@
+"""What every command prints through: data to stdout or a file, all else to stderr, and a bar for longer work."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorer.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_BAR_AFTER_SECONDS = 1.0
+
+
+def say(text: str) -> None:
+    """Print a line for the person at the terminal, on stderr, with nothing in it that the terminal would obey."""
+    from scorer.formats import escape_controls
+
+    print(escape_controls(text), file=sys.stderr)
+
+
+def emit(text: str, to: Path | None) -> None:
+    """Put data on stdout, or into the file `to`, whole or not at all. Raises WriteError."""
+    if to is None:
+        from scorer.formats import escape_controls
+
+        sys.stdout.write(escape_controls(text) if sys.stdout.isatty() else text)
+        return
+    from scorer.store import whole_file
+
+    with whole_file(to) as draft:
+        draft.write_text(text, encoding="utf-8", newline="")
+
+
+def terminal_width() -> int | None:
+    """Return the terminal's width, or None where stdout is a pipe or file and lines may be as long as they are."""
+    if not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
+def one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `known`; else raise UsageError that names the option and the nearest."""
+    from scorer.errors import nearest
+
+    if value not in known:
+        raise UsageError(f"{name}: no {value!r}{nearest(value, known)}")
+    return value
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Give a function that takes (done, total): work of over a second shows a bar on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    started = time.monotonic()
+    bar: Progress | None = None
+
+    def advance(done: int, total: int | None) -> None:
+        nonlocal bar
+        if bar is None and time.monotonic() - started > _BAR_AFTER_SECONDS:
+            bar = _bar()
+            bar.add_task(what, total=total)
+            bar.start()
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done, total=total)
+
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class RateColumn(TextColumn):
+        def render(self, task: object) -> Text:
+            speed = getattr(task, "speed", None)
+            return Text(f"{speed:,.0f}/s" if speed else "")
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        RateColumn(""),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)

@@ -1,0 +1,5 @@
+"""`scorer report`."""
+
+
+def report() -> None:
+    """Report."""
