@@ -20,7 +20,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def escape_controls(text: str) -> str:
-    """Return `text` with control characters (new line and tab aside) and changes of direction written out, as Python does.
+    """Return `text` with control characters (new line and tab aside) and changes of direction written out.
 
     A terminal obeys them: an answer could move the cursor, rename the window or hide what stands before it.
     """

@@ -7,27 +7,11 @@ import re
 from decimal import Decimal
 from typing import Any
 
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_PRIVATE_PLANE = 0x100000
-"""A lone surrogate U+D800-DFFF stands as U+10D800-10DFFF in our tables: UTF-8 cannot hold it, and no rule of any metric
-tells the two apart (neither is alphanumeric, cased, white space or Chinese)."""
-
-PLAIN = json.JSONDecoder()
-EXACT = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
-"""Reads what is not a whole number as the decimal number that is written there, NaN and Infinity included."""
+__all__ = ["UnreadableError", "keep_surrogates", "parse_json", "type_name"]
 
 
 class UnreadableError(ValueError):
     """The bytes are not what they should be; the message says how."""
-
-
-def keep_surrogates(text: str) -> str:
-    """Return `text` with each lone surrogate moved to the private plane, so that it can be stored as UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATES.sub(lambda found: chr(ord(found.group()) + _PRIVATE_PLANE), text)
-    return text
 
 
 def parse_json(data: bytes, decoder: json.JSONDecoder = PLAIN) -> Any:
