@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["UnreadableError", "keep_surrogates", "parse_json", "type_name"]
+from scorer.text import keep_surrogates
+
+__all__ = ["EXACT", "PLAIN", "UnreadableError", "keep_surrogates", "parse_json", "type_name"]
+
+PLAIN = json.JSONDecoder()
+EXACT = json.JSONDecoder(parse_float=Decimal, parse_constant=Decimal)
+"""Reads what is not a whole number as the decimal number that is written there, NaN and Infinity included."""
 
 
 class UnreadableError(ValueError):
