@@ -1,0 +1,113 @@
+-- Grain: one metric of one side, one k and one measure: pass_at_k (k repeats hold at least one pass) or pass_hat_k (they
+-- all pass), averaged over questions, with what its interval is made of: the columns of moments that the interval
+-- queries read. Reads verdicts; the k are $ks, or 1 to the most repeats where that is null. A question with fewer than k
+-- scored repeats says nothing about k and is dropped. Sums run over sorted lists, so that neither threads nor row order
+-- move a digit.
+with
+
+wanted as (
+    select
+        benchmark,
+        scorer,
+        metric,
+        side,
+        unnest(coalesce($ks::bigint[], range(1, greatest(max(n_scored), 1) + 1))) as k
+    from verdicts
+    group by benchmark, scorer, metric, side
+),
+
+-- What the scored repeats say; and what all would say, had the missing ones failed, or passed.
+cases as (
+    select
+        * exclude (n_made, n_scored, n_passed),
+        unnest([
+            {'outcome': 'scored', 'n': n_scored, 'c': n_passed},
+            {'outcome': 'worst', 'n': n_made, 'c': n_passed},
+            {'outcome': 'best', 'n': n_made, 'c': n_passed + n_made - n_scored}
+        ], max_depth := 2)
+    from verdicts
+),
+
+-- C(n, k) is n! / (k! (n - k)!), and lgamma(n + 1) the logarithm of n!; k! cancels out.
+chances as (
+    select
+        * exclude (c),
+        case
+            when k > n then null
+            when n - c < k then 1
+            else 1 - exp(lgamma(n - c + 1) - lgamma(n - c - k + 1) - lgamma(n + 1) + lgamma(n - k + 1))
+        end as pass_at_k,
+        case
+            when k > n then null
+            when c < k then 0
+            else exp(lgamma(c + 1) - lgamma(c - k + 1) - lgamma(n + 1) + lgamma(n - k + 1))
+        end as pass_hat_k
+    from cases
+    inner join wanted using (benchmark, scorer, metric, side)
+),
+
+questions_of_k as (
+    from chances
+    unpivot include nulls (chance for measure in (pass_at_k, pass_hat_k))
+),
+
+means as (
+    select
+        benchmark,
+        scorer,
+        metric,
+        side,
+        threshold,
+        k,
+        measure,
+        count(chance) filter (where outcome = 'scored') as n_questions,
+        count(*) filter (where outcome = 'scored') - n_questions as n_dropped,
+        count(distinct cluster) filter (where outcome = 'scored' and chance is not null) as n_groups,
+        sum(n) filter (where outcome = 'scored' and chance is not null)::bigint as n_attempts,
+        list_avg(list_sort(list(chance) filter (where outcome = 'scored'))) as mean,
+        list_avg(list_sort(list(chance) filter (where outcome = 'worst'))) as bound_low,
+        list_avg(list_sort(list(chance) filter (where outcome = 'best'))) as bound_high
+    from questions_of_k
+    group by benchmark, scorer, metric, side, threshold, k, measure
+),
+
+deviations as (
+    select
+        benchmark,
+        scorer,
+        metric,
+        side,
+        k,
+        measure,
+        questions_of_k.cluster,
+        list_sum(list_sort(list(questions_of_k.chance - means.mean))) as deviation
+    from questions_of_k
+    inner join means using (benchmark, scorer, metric, side, k, measure)
+    where questions_of_k.outcome = 'scored' and questions_of_k.chance is not null
+    group by benchmark, scorer, metric, side, k, measure, questions_of_k.cluster
+),
+
+spread as (
+    select
+        benchmark,
+        scorer,
+        metric,
+        side,
+        k,
+        measure,
+        list_sum(list_sort(list(power(deviation, 2)))) as sum_of_squares
+    from deviations
+    group by benchmark, scorer, metric, side, k, measure
+)
+
+select
+    row_number() over (order by benchmark, scorer, metric, side, k, measure) as row_id,
+    means.*,
+    sqrt(means.n_groups / nullif(means.n_groups - 1, 0) * spread.sum_of_squares) / means.n_questions as se,
+    -- An attempt passes or fails: each is at an edge of the scale.
+    true as has_range,
+    0 as least_value,
+    1 as greatest_value
+from means
+left join spread using (benchmark, scorer, metric, side, k, measure)
+order by row_id
