@@ -14,6 +14,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from scorer import assets
 from scorer.errors import PackError, Problem, UsageError, nearest
 from scorer.metrics import KINDS, MetricKind
+from scorer.metrics.rubric import Criterion, Rubric, Terms
 from scorer.parameters import Between, Refers
 from scorer.reference import READINGS, ReadingKind
 
@@ -88,6 +89,8 @@ class Pack:
     golds: Golds
     readings: tuple[Reading, ...]
     metrics: tuple[Metric, ...]
+    rubric: Rubric | None = None
+    """What a judge gives points for; a pack has metrics, a rubric, or both."""
 
     @property
     def scorer(self) -> str:
@@ -178,10 +181,11 @@ class _PackReader:
     def pack(self, ruleset: str | None) -> Pack | None:
         """Return the pack under `ruleset`; None only where a problem was added."""
         top = self.content
-        self._unknown("", top, ["name", "title", "default_ruleset", "fields", "tasks", "golds", "rulesets"])
+        self._unknown("", top, ["name", "title", "default_ruleset", "fields", "tasks", "golds", "rulesets", "rubric"])
         name, title = (self._value(key, top.get(key), str) for key in ("name", "title"))
-        rulesets = self._table("rulesets", top.get("rulesets"))
-        chosen = self._ruleset(rulesets, ruleset, top.get("default_ruleset"))
+        rubric = self._rubric(top["rubric"]) if "rubric" in top else None
+        rulesets = self._table("rulesets", top.get("rulesets", {} if rubric else None))
+        chosen = self._ruleset(rulesets, ruleset, top.get("default_ruleset")) if rulesets or not rubric else ""
         aliases = self._table("fields", top.get("fields", {}))
         for key, value in aliases.items():
             self._value(f"fields.{key}", value, str)
@@ -198,7 +202,7 @@ class _PackReader:
         metrics = self._metrics(f"rulesets.{chosen}.metrics", rules.get("metrics", []))
         if self.problems:
             return None
-        return Pack(name, title, chosen, aliases, tasks, golds, readings, metrics)
+        return Pack(name, title, chosen, aliases, tasks, golds, readings, metrics, rubric)
 
     def _ruleset(self, rulesets: Mapping[str, Any], asked: str | None, default: Any) -> str:
         known = list(rulesets)
@@ -209,6 +213,21 @@ class _PackReader:
         if default not in known:
             self._problem("default_ruleset", f"{default!r} is no ruleset of this pack{nearest(str(default), known)}")
         return str(default)
+
+    def _rubric(self, table: Any) -> Rubric | None:
+        table = self._table("rubric", table)
+        terms = self._build("rubric", {key: value for key, value in table.items() if key != "criteria"}, Terms)
+        tables = table.get("criteria")
+        if not isinstance(tables, list) or not tables:
+            self._problem("rubric.criteria", "must be an array of tables: [[rubric.criteria]]")
+            return None
+        criteria = [self._build(f"rubric.criteria[{at}]", entry, Criterion) for at, entry in enumerate(tables)]
+        if terms is None or None in criteria:
+            return None
+        rubric = Rubric(terms, tuple(criterion for criterion in criteria if criterion))
+        for key, message in rubric.mistakes():
+            self._problem(f"rubric.{key}", message)
+        return rubric
 
     def _readings(self, place: str, tables: Any) -> tuple[Reading, ...]:
         readings = []

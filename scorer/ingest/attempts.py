@@ -87,7 +87,7 @@ def _canonical(piece: Piece, numbering: _Numbering) -> Batch:
     frame = _filled(frame)
     places = frame.select(pl.lit(piece.source).alias("source"), PLACE)
     attempts = frame.select(_COLUMNS)
-    return Batch(attempts.with_columns(_hashes(attempts)), places, refused, problems)
+    return Batch(attempts.with_columns(input_hashes(attempts)), places, refused, problems)
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:
@@ -201,7 +201,7 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _hashes(attempts: pl.DataFrame) -> pl.Series:
+def input_hashes(attempts: pl.DataFrame) -> pl.Series:
     """Return SHA-256 (128 bits of it) of each attempt: every column but run_id, each told apart from its neighbours."""
     others = [name for name in _COLUMNS if name != "response"]
     short = attempts.select(pl.struct(*others, pl.col("response").is_null().alias("absent")).struct.json_encode())
