@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from scorer.aggregate.printing import printed
 from scorer.errors import InputError, Problem, UsageError
 from scorer.warehouse import Warehouse
 
@@ -54,7 +55,7 @@ def agreement(ratings: pl.DataFrame, *, categories: int = 2, threads: int | None
         found = ", ".join(f"{criterion!r} has {count}" for criterion, count in crowded.rows())
         raise UsageError(f"{categories} categories declared, but criterion {found}; declare as many as the rubric has")
     with Warehouse({"ratings": ratings}, threads=threads) as warehouse:
-        return _printed(warehouse.query("agreement", categories=categories))
+        return printed(warehouse.query("agreement", categories=categories))
 
 
 def against_labels(
@@ -75,7 +76,7 @@ def against_labels(
     ratings = _checked(ratings, RATINGS, _RATING_KEY, "ratings", optional=("system", "category"))
     labels = _checked(labels, LABELS, _LABEL_KEY, "labels").drop_nulls("category")
     with Warehouse({"ratings": ratings, "labels": labels}, threads=threads) as warehouse:
-        return _printed(warehouse.query("judge_validity", positive=positive, conf_level=conf_level))
+        return printed(warehouse.query("judge_validity", positive=positive, conf_level=conf_level))
 
 
 def _checked(
@@ -116,8 +117,3 @@ def _checked(
 
 def _may_be_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype == pl.Null
-
-
-def _printed(table: pl.DataFrame) -> pl.DataFrame:
-    """Return `table` with its numbers to 12 significant digits, beyond which threads could show."""
-    return table.with_columns(pl.selectors.float().round_sig_figs(12))
