@@ -1,0 +1,5 @@
+"""`python -m scorer`: the same as the command `scorer`."""
+
+from scorer.cli import main
+
+main()
