@@ -36,9 +36,9 @@ def is_word_character(character: str) -> bool:
 
 
 def ascii_shape(text: str) -> str:
-    r"""Return `text` with each character beyond ASCII as `0` (decimals), `_` (other word characters) or a space.
+    r"""Return `text` with each character beyond ASCII as `5` (decimals), `_` (other word characters) or a space.
 
-    Words and years are ASCII but for such digits, so on this text the ASCII `\b` falls where Python's does on the
+    Words and years are ASCII but for a year's last two digits, and no `5` makes `19` or `20`, so on this text the ASCII `\b` falls where Python's does on the
     original. A decimal that is no word character came after Unicode 14 and is none here.
     """
     return "".join(c if c < "\x80" else _shape(c) for c in text)
@@ -48,7 +48,7 @@ def ascii_shape(text: str) -> str:
 def _shape(character: str) -> str:
     if not is_word_character(character):
         return " "
-    return "0" if character.isdecimal() else "_"
+    return "5" if character.isdecimal() else "_"
 
 
 def words(text: str) -> set[str]:
@@ -169,12 +169,27 @@ class Answer:
         return tokens(self.text)
 
 
+TEXT, LOWERED = "text", "lowercased text"
+
+
+@dataclass(frozen=True)
+class Place:
+    """What was found, to the letter, and within what."""
+
+    words: str
+    within: str
+    """`TEXT`, `LOWERED`, or the key of the JSON block that holds the words."""
+
+    def __str__(self) -> str:
+        return f"{self.within}: {self.words}"
+
+
 @dataclass(frozen=True)
 class Found:
     """One thing read out of a response, and where."""
 
     value: str
-    places: tuple[str, ...]
+    places: tuple[Place, ...]
 
 
 Read = Sequence[Found]
@@ -198,15 +213,14 @@ class TermReading(ReadingKind):
 
     def plain(self, answer: Answer) -> Read:
         """Read one answer."""
-        places: dict[str, list[str]] = {}
+        places: dict[str, list[Place]] = {}
         for name, others in self.terms.items():
             for spelling in (name, *others):
                 if spelling in answer.text:
-                    places.setdefault(name, []).append(f"text: {spelling}")
+                    places.setdefault(name, []).append(Place(spelling, TEXT))
         for position, spelling in self.in_block(answer.block):
-            places.setdefault(self.spellings[spelling], []).append(
-                f"block: {self.block_list}[{position}].{self.block_key} = {spelling}"
-            )
+            key = f"{self.block_list}[{position}].{self.block_key}"
+            places.setdefault(self.spellings[spelling], []).append(Place(spelling, key))
         return [Found(name, tuple(places[name])) for name in sorted(places)]
 
     @cached_property
@@ -236,14 +250,14 @@ class ChoiceReading(ReadingKind):
         for key in self.block_keys:
             value = answer.block.get(key)
             if isinstance(value, str) and value in self.terms:
-                return [Found(value, (f"block: {key}",))]
+                return [Found(value, (Place(value, key),))]
         for name in self.terms:
             if name in answer.lowered:
-                return [Found(name, (f"text: {name}",))]
+                return [Found(name, (Place(name, LOWERED),))]
         for name, others in self.terms.items():
             for spelling in others:
                 if spelling in answer.text:
-                    return [Found(name, (f"text: {spelling}",))]
+                    return [Found(name, (Place(spelling, TEXT),))]
         return []
 
 
@@ -261,14 +275,14 @@ class UnitReading(ReadingKind):
             value = answer.block.get(key)
             if isinstance(value, list):
                 units = [(position, flatten(item).strip()) for position, item in enumerate(value)]
-                kept = [Found(unit, (f"block: {key}[{position}]",)) for position, unit in units if unit]
+                kept = [Found(unit, (Place(unit, f"{key}[{position}]"),)) for position, unit in units if unit]
                 if kept:
                     return kept
         ends = re.compile("|".join(map(re.escape, self.separators)))
         sentences = [sentence.strip() for sentence in ends.split(answer.text)]
         hints = [[hint for hint in self.hints if hint in sentence.lower()] for sentence in sentences]
         return [
-            Found(sentence, tuple(f"hint: {hint}" for hint in held))
+            Found(sentence, tuple(Place(hint, LOWERED) for hint in held))
             for sentence, held in zip(sentences, hints, strict=True)
             if sentence and held
         ]

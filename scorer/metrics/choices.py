@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scorer.metrics.base import MetricKind
 from scorer.parameters import GoldList, ReadField
-from scorer.reference import Attempt, Judged
+from scorer.reference import Attempt, Judged, Place
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class NameJudged:
     """Evidence: one name of the gold, and where it was found (nowhere where it was not)."""
 
     gold: str
-    places: tuple[str, ...]
+    places: tuple[Place, ...]
 
 
 @dataclass(frozen=True)
