@@ -64,7 +64,12 @@ select
     averaged.attempt_values,
     averaged.value,
     averaged.total,
-    list_sum(list_transform(averaged.attempt_values, lambda v: power(v - averaged.value, 2))) as ss_within,
+    -- Equal values have no spread, though their mean may miss them by a binary digit.
+    if(
+        averaged.attempt_values[1] = averaged.attempt_values[-1],
+        0,
+        list_sum(list_transform(averaged.attempt_values, lambda v: power(v - averaged.value, 2)))
+    ) as ss_within,
     -- The total in units of the last decimal: a whole number, so that sums of it are equal or not, without a doubt.
     list_sum(
         list_transform(averaged.attempt_values, lambda v: round(v * power(10, scales.decimals))::hugeint)

@@ -4,9 +4,6 @@
 with
 
 scored as (
-    select
-        * exclude (ss_within),
-        if(least_value = greatest_value, 0, ss_within) as ss_within
     from questions
     where n_attempts > 0
 ),
