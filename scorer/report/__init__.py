@@ -1,0 +1,205 @@
+"""One run's results for people: as text, Markdown, JSON and in the benchmark's own form. Frames in, text out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from scorer.formats import markdown_table, markdown_text, text_table
+
+SIMULATED = "SIMULATED, harness validation only, not model performance"
+
+METHODS = (
+    "mean: each question's repeats reduced to one value, then the mean over questions.",
+    "95% interval: {method}, with n the number of questions; repeats of a question are not independent samples.",
+    "published ±: 1.96·sd/√attempts, as the benchmark publishes it; it takes repeats for independent samples and is "
+    "there to compare with published tables only.",
+    "The figures speak of questions like these. `scorer compare` tells whether systems differ.",
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report is made of."""
+
+    run: dict[str, Any]
+    """The run's row of the table `runs`."""
+    scorer: str
+    metrics: tuple[str, ...]
+    """The metrics in the pack's order."""
+    summary: pl.DataFrame
+    """`aggregate.summary` by the honest interval: a row a metric × system × (all | stratum level)."""
+    published: pl.DataFrame
+    """The same by `normal_attempts`, all questions only."""
+    attempts: pl.DataFrame
+    """A row a system: `system`, `attempts`, `scored`, `costs_known`, `cost_usd` (their sum; null if none is known)."""
+    unscored: pl.DataFrame
+    """A row a system × reason: `system`, `reason`, `attempts`."""
+    tasks: int
+    """How many tasks were attempted."""
+
+    @property
+    def notice(self) -> str | None:
+        """What must be said of a simulated run, at the head and at the foot."""
+        return SIMULATED if self.run["mode"] == "simulated" else None
+
+    @cached_property
+    def signature(self) -> dict[str, Any]:
+        """What made these figures."""
+        return dict(json.loads(self.run["signature"]))
+
+    @cached_property
+    def overall(self) -> pl.DataFrame:
+        """The summary over all questions, a row a metric × system, with the published half-width beside it."""
+        half = (pl.col("ci_high") - pl.col("mean_attempts")).alias("published")
+        published = self.published.filter(pl.col("stratum").is_null()).select("metric", "system", half)
+        rows = self.summary.filter(pl.col("stratum").is_null())
+        return self.in_order(rows.join(published, on=["metric", "system"], how="left", maintain_order="left"))
+
+    def by_stratum(self, stratum: str) -> pl.DataFrame:
+        """Return the summary by the levels of one stratum."""
+        return self.in_order(self.summary.filter(pl.col("stratum") == stratum))
+
+    @property
+    def strata(self) -> list[str]:
+        """The strata of the summary, by name."""
+        return self.summary["stratum"].drop_nulls().unique().sort().to_list()
+
+    def in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows by metric in the pack's order, then by level and system."""
+        order = pl.col("metric").replace_strict(
+            {name: number for number, name in enumerate(self.metrics)}, default=None
+        )
+        return rows.sort(order, "level", "system", nulls_last=True)
+
+
+def cost_text(known: int, attempts: int, cost: float | None) -> str:
+    """Return a cost in words: never as free where it was not captured."""
+    if not known or cost is None:
+        return "not captured"
+    return f"{cost:.4g}" if known == attempts else f"{cost:.4g} ({known} of {attempts} captured)"
+
+
+# --- text and Markdown ------------------------------------------------------------------------------------------------
+
+
+def to_text(report: Report, width: int | None) -> str:
+    """Return the report for a terminal `width` columns wide (None: as wide as it needs)."""
+    return _page(
+        report, heading=lambda text: f"{text}\n{'─' * len(text)}\n", table=lambda frame: text_table(frame, width)
+    )
+
+
+def to_markdown(report: Report) -> str:
+    """Return the report as Markdown."""
+    return _page(report, lambda text: f"## {markdown_text(text)}\n", markdown_table)
+
+
+def _page(report: Report, heading: Callable[[str], str], table: Callable[[pl.DataFrame], str]) -> str:
+    parts = [heading(f"{report.run['benchmark']} · run {report.run['run_id']}")]
+    parts += [f"{report.notice}\n"] if report.notice else []
+    parts += ["\n".join(f"- {line}" for line in _head(report)) + "\n"]
+    parts += [heading("Systems"), table(_systems(report))]
+    parts += [heading("All questions"), table(_summary_table(report.overall))]
+    for stratum in report.strata:
+        parts += [heading(f"By {stratum}"), table(_summary_table(report.by_stratum(stratum)))]
+    if report.unscored.height:
+        parts += [heading("Not scored"), table(report.unscored)]
+    parts += [heading("How this was made"), "\n".join(f"- {line}" for line in _foot(report)) + "\n"]
+    parts += [f"{report.notice}\n"] if report.notice else []
+    return "\n".join(parts)
+
+
+def _head(report: Report) -> list[str]:
+    run, totals = report.run, report.attempts.sum()
+    environment = json.loads(run["environment"] or "{}")
+    named = [f"{key}: {environment[key]}" for key in ("driver", "model_version", "temperature") if key in environment]
+    lines = [
+        f"mode: {run['mode'].upper()}",
+        f"scored by: {report.scorer}",
+        f"{report.tasks} questions, {_repeats(report)}, {totals['attempts'][0]} attempts, {totals['scored'][0]} scored",
+        f"cost (USD): {cost_text(totals['costs_known'][0], totals['attempts'][0], totals['cost_usd'][0])}",
+    ]
+    return [*lines, *([", ".join(named)] if named else []), *(f"note: {flag}" for flag in run["flags"])]
+
+
+def _repeats(report: Report) -> str:
+    least, most = report.summary["repeats_min"].min(), report.summary["repeats_max"].max()
+    return f"{most} repeats each" if least == most else f"{least} to {most} repeats each"
+
+
+def _systems(report: Report) -> pl.DataFrame:
+    rows = [
+        {
+            "system": row["system"],
+            "attempts": row["attempts"],
+            "scored": row["scored"],
+            "unscored": row["attempts"] - row["scored"],
+            "cost (USD)": cost_text(row["costs_known"], row["attempts"], row["cost_usd"]),
+        }
+        for row in report.attempts.iter_rows(named=True)
+    ]
+    return pl.DataFrame(rows)
+
+
+def _summary_table(rows: pl.DataFrame) -> pl.DataFrame:
+    columns = {
+        "metric": rows["metric"],
+        "level": rows["level"],
+        "system": rows["system"],
+        "mean": [_number(mean) for mean in rows["mean"]],
+        "95% interval": [_interval(*bounds) for bounds in rows.select("ci_low", "ci_high").iter_rows()],
+        "questions": rows["n_questions"],
+        "attempts": rows["n_attempts"],
+        "unscored": rows["n_unscored"],
+        "flags": rows["flags"],
+    }
+    if "published" in rows.columns:
+        columns["published ±"] = [_number(half) for half in rows["published"]]
+    frame = pl.DataFrame(columns)
+    empty = ["level"] if rows["level"].null_count() == rows.height else []
+    empty += ["flags"] if not rows["flags"].list.len().sum() else []
+    return frame.drop(empty)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def _foot(report: Report) -> list[str]:
+    methods = report.summary["ci_method"].drop_nulls().unique().sort().to_list()
+    made = report.signature["scorers"].get(report.scorer, {})
+    hashes = {"attempts": report.signature["attempts"], "golds": made.get("golds"), "pack": made.get("pack_hash")}
+    inputs = ", ".join(f"{name} {value[:12]}" for name, value in hashes.items() if value)
+    lines = [line.format(method=", ".join(methods)) for line in METHODS]
+    return [*lines, f"scorer {report.signature['scorer']}, {report.scorer}; SHA-256 of {inputs}"]
+
+
+# --- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    """Return the report as one object; keys of the tables are the columns of `aggregate.summary`."""
+    run = {key: report.run[key] for key in ("run_id", "benchmark", "mode", "origin", "created_at", "notes", "flags")}
+    environment = report.run["environment"]
+    return {
+        **run,
+        "notice": report.notice,
+        "environment": None if environment is None else json.loads(environment),
+        "scorer": report.scorer,
+        "n_tasks": report.tasks,
+        "systems": report.attempts.to_dicts(),
+        "summary": report.in_order(report.summary).to_dicts(),
+        "published": report.in_order(report.published).to_dicts(),
+        "unscored": report.unscored.to_dicts(),
+        "signature": report.signature,
+    }
