@@ -70,36 +70,43 @@ policies as (
             {
                 'policy': 'mean_of_rounded',
                 'needs_points': false,
-                'score': rounded / n,
-                'passed': rounded >= $threshold * n
+                'policy_score': rounded / n,
+                'policy_passed': rounded >= $threshold * n
             },
             {
                 'policy': 'mean_exact',
                 'needs_points': true,
-                'score': mean_above / mean_below,
-                'passed': mean_above >= $threshold * mean_below
+                'policy_score': mean_above / mean_below,
+                'policy_passed': mean_above >= $threshold * mean_below
             },
             {
                 'policy': 'mean_raw_rounded',
                 'needs_points': true,
-                'score': mean_raw_rounded::double,
-                'passed': mean_raw_rounded >= $threshold
+                'policy_score': mean_raw_rounded::double,
+                'policy_passed': mean_raw_rounded >= $threshold
             },
             {
                 'policy': 'median',
                 'needs_points': true,
-                'score': twice_median * $scale / (2 * most),
-                'passed': twice_median * $scale >= $threshold * 2 * most
+                'policy_score': twice_median * $scale / (2 * most),
+                'policy_passed': twice_median * $scale >= $threshold * 2 * most
             },
             -- A majority gives a verdict and no score; the score beside it is the mean of the rounded ones.
             {
                 'policy': 'majority',
                 'needs_points': false,
-                'score': rounded / n,
-                'passed': 2 * n_passing > n
+                'policy_score': rounded / n,
+                'policy_passed': 2 * n_passing > n
             }
-        ], recursive := true)  -- noqa: AL03
+        ]) as rule
     from middled
+),
+
+ruled as (
+    select
+        * exclude (rule),  -- noqa: RF03
+        rule.*  -- noqa: RF03
+    from policies
 )
 
 select
@@ -110,15 +117,15 @@ select
     n,
     n_passing,
     is_nothing,
+    if(missing = [], '', ': ' || array_to_string(missing, ', ')) as what_is_missing,
     case
         when is_nothing then null
         when n_evaluations = 0 then 'no evaluation'
-        when n < $needed then
-            n || ' of ' || $needed || ' evaluations' || if(missing = [], '', ': ' || array_to_string(missing, ', '))
+        when n < $needed then n || ' of ' || $needed || ' evaluations' || what_is_missing
         when needs_points and n_points < n then 'policy ' || policy || ' needs points, only scores are given'
     end as reason,
-    case when is_nothing then 0 when reason is null then score end as score,
-    case when is_nothing then false when reason is null then passed end as passed,
+    case when is_nothing then 0 when reason is null then policy_score end as score,
+    case when is_nothing then false when reason is null then policy_passed end as passed,
     case when is_nothing then 0 when reason is null and n_points = n then points / (n * 100) end as total_raw
-from policies
+from ruled
 order by run_id, attempt_id, judge_id, policy
