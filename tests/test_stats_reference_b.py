@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from scorer.aggregate import planning
+from scorer.aggregate import power
 from scorer.aggregate.agreement import against_labels, agreement
 from scorer.aggregate.data import Data
 from scorer.aggregate.repeats import reliability, variance
@@ -150,39 +150,39 @@ def _mcnemar(inputs: dict[str, float]) -> dict[str, float]:
     given = (inputs["p12"], inputs["p21"])
     levels = {"alpha": inputs["alpha"], "power": inputs["power"]}
     return {
-        "n_two_sided": planning.tasks_for_mcnemar(*given, **levels),
-        "n_one_sided": planning.tasks_for_mcnemar(*given, **levels, two_sided=False),
+        "n_two_sided": power.tasks_for_mcnemar(*given, **levels),
+        "n_one_sided": power.tasks_for_mcnemar(*given, **levels, two_sided=False),
     }
 
 
 def _miller_variance(inputs: dict[str, float]) -> float:
-    return planning.variance_of_difference(inputs["w2"], inputs["sA2"], inputs["sB2"], inputs["K"], inputs["K"])
+    return power.variance_of_difference(inputs["w2"], inputs["sA2"], inputs["sB2"], inputs["K"], inputs["K"])
 
 
 def _paired(inputs: dict[str, float]) -> dict[str, float]:
-    n = planning.questions_for_effect(inputs["dz"], alpha=inputs["alpha"], power=inputs["power"])
+    n = power.questions_for_effect(inputs["dz"], alpha=inputs["alpha"], power=inputs["power"])
     return {"n": n, "n_ceil": math.ceil(n)}
 
 
 def _detectable(inputs: dict[str, float]) -> dict[str, float]:
     n, levels = inputs["n"], {"alpha": inputs["alpha"], "power": inputs["power"]}
     return {
-        "dz": planning.detectable_effect(n, **levels),
-        "dz_normal_approx": planning.detectable_difference(n, 1.0, **levels),
+        "dz": power.detectable_effect(n, **levels),
+        "dz_normal_approx": power.detectable_difference(n, 1.0, **levels),
     }
 
 
 def _miller_n(inputs: dict[str, float]) -> dict[str, float]:
     levels = {"alpha": inputs["alpha"], "power": inputs["power"]}
-    return {"n": planning.questions_for_difference(inputs["delta"], _miller_variance(inputs), **levels)}
+    return {"n": power.questions_for_difference(inputs["delta"], _miller_variance(inputs), **levels)}
 
 
 def _miller_mde(inputs: dict[str, float]) -> dict[str, float]:
-    return {"mde": planning.detectable_difference(inputs["n"], _miller_variance(inputs))}
+    return {"mde": power.detectable_difference(inputs["n"], _miller_variance(inputs))}
 
 
 def _resampling(inputs: dict[str, Any]) -> dict[str, list[float]]:
-    return {"relative": [planning.relative_variance(inputs["var_x"], inputs["e_s2"], k) for k in inputs["K"]]}
+    return {"relative": [power.relative_variance(inputs["var_x"], inputs["e_s2"], k) for k in inputs["K"]]}
 
 
 PLANNED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

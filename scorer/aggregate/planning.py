@@ -1,127 +1,207 @@
-"""How many questions and repeats it takes to see a difference, and what difference given data could have shown.
-
-Numbers of questions come back as the formulas give them, not rounded; a plan rounds them up.
-"""
+"""`scorer plan`: what the present data could have shown, and the questions and repeats that a difference takes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
-from scorer import tails
+import polars as pl
+
+from scorer.aggregate import power
+from scorer.aggregate.printing import printed
 from scorer.errors import UsageError
 
-ALPHA = 0.05
-"""Level of the two-sided test, unless said."""
-POWER = 0.8
-"""Chance to find a difference that is there, unless said."""
+REPEATS = (1, 2, 3, 5, 10)
+"""Repeats a question that a plan looks at, unless said."""
+
+PLAN = pl.Schema(
+    {
+        "benchmark": pl.String(),
+        "scorer": pl.String(),
+        "metric": pl.String(),
+        "run_a": pl.String(),
+        "run_b": pl.String(),
+        "system_a": pl.String(),
+        "system_b": pl.String(),
+        "method": pl.String(),  # paired_t, mcnemar
+        "repeats_a": pl.Float64(),  # null where one verdict a question counts
+        "repeats_b": pl.Float64(),
+        "is_present": pl.Boolean(),  # the repeats of the data, or what if
+        "n_present": pl.Int64(),  # questions in the data
+        "sd_difference": pl.Float64(),  # of one question's difference, with these repeats
+        "relative_variance": pl.Float64(),  # of the mean difference, against one repeat a question
+        "detectable": pl.Float64(),  # with the questions of the data
+        "difference": pl.Float64(),  # to be seen
+        "n_questions": pl.Int64(),  # that it takes
+        "n_questions_normal": pl.Int64(),  # by Miller's formula
+        "n_attempts": pl.Int64(),  # of both systems together
+        "alpha": pl.Float64(),
+        "power": pl.Float64(),
+        "flags": pl.List(pl.String()),
+    }
+)
+"""One row a metric, pair and number of repeats, in the metric's units; null is unknown or out of reach."""
 
 
-def questions_for_effect(effect: float, *, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Return the questions at which the two-sided paired t test finds a true `effect` with the given power.
+@dataclass(frozen=True)
+class Spread:
+    """How the differences of one metric vary between two systems; variances in squared units of the metric."""
 
-    `effect` is d_z, the mean difference over the standard deviation of the questions' differences; its sign does not
-    matter. Exact, by the non-central t distribution; at least 2. Raises UsageError where `effect` is 0 or a level is
-    not between 0 and 1.
+    variance: float | None
+    """Of one question's difference, with the repeats there are; None below two questions."""
+    repeats_a: float | None = None
+    repeats_b: float | None = None
+    var_questions: float | None = None
+    """Of the true difference over questions; may come out below 0. None where the repeats cannot tell."""
+    var_repeats_a: float | None = None
+    """Of a system's repeats of one question."""
+    var_repeats_b: float | None = None
+    n_questions: int | None = None
+    n_groups: int | None = None
+    """Clusters of questions; as many as questions where there are no groups."""
+    only_a: float | None = None
+    """Share of tasks that A alone passes; None for a metric that is not 0/1."""
+    only_b: float | None = None
+    names: Mapping[str, str | None] = field(default_factory=dict)
+    """Benchmark, scorer, metric, runs and systems, as far as they are known."""
+
+    def with_repeats(self, repeats: float) -> float | None:
+        """Return the variance of one question's difference with so many repeats for both; None where unknown."""
+        if self.var_questions is None or self.var_repeats_a is None or self.var_repeats_b is None:
+            return None
+        return power.variance_of_difference(
+            max(self.var_questions, 0.0), self.var_repeats_a, self.var_repeats_b, repeats, repeats
+        )
+
+
+class Levels(TypedDict):
+    """Alpha and power, as the closed forms take them."""
+
+    alpha: float
+    power: float
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What a plan is to reach."""
+
+    difference: float | None = None
+    """The smallest difference that matters, in the metric's units; None asks only what the data could show."""
+    repeats: Sequence[int] = REPEATS
+    alpha: float = power.ALPHA
+    power: float = power.POWER
+
+    def __post_init__(self) -> None:
+        power.check_levels(self.alpha, self.power)
+        if self.difference is not None:
+            power.check_difference(self.difference)
+        if min(self.repeats, default=1) < 1:
+            raise UsageError(f"repeats are counted from 1; {min(self.repeats)} will not do")
+
+    @property
+    def levels(self) -> Levels:
+        """Level and power of the test."""
+        return {"alpha": self.alpha, "power": self.power}
+
+
+def plan_table(spreads: Sequence[Spread], aim: Aim) -> pl.DataFrame:
+    """Return the plan (see `PLAN`): for each spread its present repeats, those of the aim, and McNemar's test if 0/1.
+
+    `detectable` is what the present number of questions shows with the given power: d_z of the non-central t times the
+    standard deviation. `n_questions` is the number at which the paired t test (or McNemar's) sees the aimed difference.
     """
-    from scipy.optimize import brentq  # noqa: PLC0415
-
-    _check_levels(alpha, power)
-    _check_difference(effect)
-    effect = abs(effect)
-    enough = 2.0
-    while tails.t_power(effect, enough, alpha) < power:
-        enough *= 2
-    if enough == 2.0:
-        return enough
-    return float(brentq(lambda n: tails.t_power(effect, n, alpha) - power, enough / 2, enough))
+    rows = [row | dict(spread.names) for spread in spreads for row in _rows(spread, aim)]
+    return printed(pl.DataFrame(rows, schema=PLAN))
 
 
-def detectable_effect(n_questions: float, *, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Return the smallest d_z that `n_questions` show: `questions_for_effect` turned round; NaN below 2 questions."""
-    _check_levels(alpha, power)
-    return float(tails.detectable_effect(n_questions, alpha, power))
+def _rows(spread: Spread, aim: Aim) -> list[dict[str, Any]]:
+    rows = [_paired(spread, aim, spread.variance, spread.repeats_a, spread.repeats_b, is_present=True)]
+    rows += [
+        _paired(spread, aim, variance, repeats, repeats, is_present=False)
+        for repeats in sorted(set(aim.repeats))
+        if (variance := spread.with_repeats(repeats)) is not None
+    ]
+    if spread.only_a is not None and spread.only_b is not None:
+        rows.append(_mcnemar(spread, aim, spread.only_a + spread.only_b))
+    return rows
 
 
-def variance_of_difference(
-    var_questions: float, var_repeats_a: float, var_repeats_b: float, repeats_a: float, repeats_b: float
-) -> float:
-    """Return the variance of one question's difference between two systems, each averaged over its repeats.
-
-    `var_questions` is the variance over questions of the true difference, `var_repeats_a` and `var_repeats_b` the mean
-    variance of a system's repeats of one question (Miller 2024). All in squared units of the metric.
-    """
-    return var_questions + var_repeats_a / repeats_a + var_repeats_b / repeats_b
-
-
-def questions_for_difference(
-    difference: float, variance: float, *, alpha: float = ALPHA, power: float = POWER
-) -> float:
-    """Return Miller's number of questions, (z_{alpha/2} + z_beta)^2 * variance / difference^2 (normal approximation).
-
-    `variance` is of one question's difference, as `variance_of_difference` gives it.
-    """
-    _check_levels(alpha, power)
-    _check_difference(difference)
-    return (_z(1 - alpha / 2) + _z(power)) ** 2 * variance / difference**2
-
-
-def detectable_difference(n_questions: float, variance: float, *, alpha: float = ALPHA, power: float = POWER) -> float:
-    """Return the difference that `n_questions` show (normal approximation), in the units of the metric."""
-    _check_levels(alpha, power)
-    return (_z(1 - alpha / 2) + _z(power)) * math.sqrt(variance / n_questions)
-
-
-def relative_variance(var_between: float, var_within: float, repeats: float) -> float:
-    """Return the variance of a system's mean with `repeats` a question, relative to one repeat, at equal questions."""
-    return (var_between + var_within / repeats) / (var_between + var_within)
+def _paired(
+    spread: Spread,
+    aim: Aim,
+    variance: float | None,
+    repeats_a: float | None,
+    repeats_b: float | None,
+    *,
+    is_present: bool,
+) -> dict[str, Any]:
+    single = spread.with_repeats(1)
+    row = _common(spread, aim, "paired_t") | {
+        "repeats_a": repeats_a,
+        "repeats_b": repeats_b,
+        "is_present": is_present,
+        "sd_difference": None if variance is None else math.sqrt(variance),
+        "relative_variance": variance / single if variance is not None and single else None,
+        "flags": _flags(spread, variance),
+    }
+    if not variance:
+        return row
+    sd = math.sqrt(variance)
+    row["detectable"] = _detectable(spread, sd, aim)
+    if aim.difference is not None:
+        row["n_questions"] = _whole(power.questions_for_effect(aim.difference / sd, **aim.levels))
+        row["n_questions_normal"] = _whole(power.questions_for_difference(aim.difference, variance, **aim.levels))
+        if repeats_a is not None and repeats_b is not None:
+            row["n_attempts"] = _whole(row["n_questions"] * (repeats_a + repeats_b))
+    return row
 
 
-def tasks_for_mcnemar(
-    a_only: float, b_only: float, *, alpha: float = ALPHA, power: float = POWER, two_sided: bool = True
-) -> float:
-    """Return the tasks that McNemar's test needs, (z_a sqrt(psi) + z_b sqrt(psi - delta^2))^2 / delta^2 (Connor 1987).
-
-    `a_only` and `b_only` are the shares of tasks that only one of the two systems passes; psi is their sum, delta their
-    difference. Raises UsageError where they are equal or no shares.
-    """
-    _check_levels(alpha, power)
-    if min(a_only, b_only) < 0 or a_only + b_only > 1:
-        raise UsageError(f"shares of tasks lie between 0 and 1 together; {a_only:g} and {b_only:g} do not")
-    if a_only == b_only:
-        raise UsageError("no number of tasks tells systems apart that differ equally often in both directions")
-    psi, delta = a_only + b_only, b_only - a_only
-    z_alpha = _z(1 - alpha / 2 if two_sided else 1 - alpha)
-    return (z_alpha * math.sqrt(psi) + _z(power) * math.sqrt(psi - delta**2)) ** 2 / delta**2
+def _mcnemar(spread: Spread, aim: Aim, discordant: float) -> dict[str, Any]:
+    row = _common(spread, aim, "mcnemar") | {"is_present": True, "flags": _flags(spread, discordant)}
+    if spread.n_questions:
+        row["detectable"] = power.detectable_pass_difference(spread.n_questions, discordant, **aim.levels)
+    if aim.difference is not None and abs(aim.difference) > discordant:
+        row["flags"].append("above_discordant")
+    elif aim.difference is not None:
+        shares = (discordant - aim.difference) / 2, (discordant + aim.difference) / 2
+        row["n_questions"] = _whole(power.tasks_for_mcnemar(*shares, **aim.levels))
+    return row
 
 
-def detectable_pass_difference(
-    n_tasks: float, discordant: float, *, alpha: float = ALPHA, power: float = POWER
-) -> float | None:
-    """Return the difference of pass rates that McNemar's test shows with `n_tasks`; None where it shows none.
+def _common(spread: Spread, aim: Aim, method: str) -> dict[str, Any]:
+    return dict.fromkeys(PLAN) | {
+        "method": method,
+        "n_present": spread.n_questions,
+        "difference": aim.difference,
+        "alpha": aim.alpha,
+        "power": aim.power,
+    }
 
-    `discordant` is the share of tasks that only one of the two systems passes: the difference cannot exceed it. This
-    is `tasks_for_mcnemar` solved for delta, a quadratic equation.
-    """
-    _check_levels(alpha, power)
-    z_alpha, z_beta = _z(1 - alpha / 2), _z(power)
-    rest = n_tasks - z_alpha**2 + z_beta**2
-    if rest < 0:
+
+def _detectable(spread: Spread, sd: float, aim: Aim) -> float | None:
+    if spread.n_questions is None:
         return None
-    delta = math.sqrt(discordant) * (z_alpha * math.sqrt(n_tasks) + z_beta * math.sqrt(rest)) / (n_tasks + z_beta**2)
-    return delta if delta <= discordant else None
+    clusters = spread.n_groups or spread.n_questions
+    effect = power.detectable_effect(clusters, **aim.levels)
+    return None if math.isnan(effect) else effect * sd * math.sqrt(clusters / spread.n_questions)
 
 
-def _z(p: float) -> float:
-    return float(tails.normal_quantile(p))
+def _flags(spread: Spread, variance: float | None) -> list[str]:
+    n = spread.n_groups or spread.n_questions
+    flags = []
+    if n is not None and n < 30:
+        flags.append("n<5" if n < 5 else "n<30")
+    if variance == 0:
+        flags.append("no_variance")
+    if spread.var_questions is not None and spread.var_questions < 0:
+        flags.append("negative_variance")
+    if spread.variance is not None and spread.repeats_a is not None and spread.var_questions is None:
+        flags.append("one_repeat")
+    return flags
 
 
-def _check_difference(difference: float) -> None:
-    if difference == 0:
-        raise UsageError("no number of questions shows a difference of 0; give the smallest difference that matters")
-
-
-def _check_levels(alpha: float, power: float) -> None:
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha is {alpha:g}; it lies between 0 and 1, and is usually {ALPHA:g}")
-    if not alpha < power < 1:
-        raise UsageError(f"power is {power:g}; it lies between alpha ({alpha:g}) and 1, and is usually {POWER:g}")
+def _whole(number: float) -> int:
+    """Round up, but not for the last binary digits of a whole number."""
+    return math.ceil(number - 1e-9 * number)
