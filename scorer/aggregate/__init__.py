@@ -3,7 +3,9 @@
 Every function takes a `Data` (scores, and by key what explains them) and gives Polars frames. The queries are in sql/.
 """
 
+from scorer.aggregate.compare import Comparison, compare
 from scorer.aggregate.data import Data
+from scorer.aggregate.mcnemar import RISK_INTERVALS
 from scorer.aggregate.summary import INTERVALS, summary
 
-__all__ = ["INTERVALS", "Data", "summary"]
+__all__ = ["INTERVALS", "RISK_INTERVALS", "Comparison", "Data", "compare", "summary"]
