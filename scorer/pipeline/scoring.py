@@ -116,7 +116,7 @@ class _Writing:
         self.total = survey.rows if survey else None
         self.same_attempts = bool(previous and survey and previous.signature["attempts"] == survey.hash)
         self.survey = Survey(job.attempts)
-        self.golds_hash = _frame_hash(job.golds)
+        self.golds_hash = frame_hash(job.golds)
         self.made = self._signature_of_scorer()
         self.unfinished = Unfinished(job.store, run_id)
         self.before = self._scored_before()
@@ -143,7 +143,7 @@ class _Writing:
         for batch, scored in self._scored():
             self.survey.add(batch)
             self._count(scored, batch)
-            writer.write("attempts", _with_run_id(batch.attempts, self.run_id))
+            writer.write("attempts", with_run_id(batch.attempts, self.run_id))
             writer.write("scores", scored.scores)
             writer.write("extracts", scored.extracts)
             self.job.progress(self.survey.rows, self.total)
@@ -177,7 +177,7 @@ class _Writing:
 
     def _rows(self, batch: Batch, golds: CompiledGolds) -> Scored:
         """Return the rows of one batch: finished earlier, stored earlier, or scored now."""
-        attempts = _with_run_id(batch.attempts, self.run_id)
+        attempts = with_run_id(batch.attempts, self.run_id)
         key = _batch_key(self.made, self.run_id, attempts)
         if finished := self.unfinished.load(key, BY_SCORER):
             return Scored(*finished)
@@ -228,7 +228,7 @@ class _Writing:
                 continue
             with file:
                 for scorer in sorted(scorers):
-                    first, count = stored[scorer]
+                    first, count = stored.get(scorer, [0, 0])  # a rubric reads nothing out, so it has no extracts
                     groups[table][scorer] = [writer.row_groups(table), count]
                     for number in range(first, first + count):
                         writer.write(table, pl.DataFrame(pl.from_arrow(file.read_row_group(number))))
@@ -241,7 +241,7 @@ class _Writing:
         rejected = [(self.run_id, bad.source, bad.place, bad.rule, bad.detail) for bad in account.refused]
         writer.write("runs", self._run_row(signature))
         for name, frame in (("tasks", job.tasks), ("strata", job.strata), ("golds", job.golds)):
-            writer.write(name, _with_run_id(frame, self.run_id))
+            writer.write(name, with_run_id(frame, self.run_id))
         writer.write("metrics", self._metrics(others))
         writer.write("rejected", pl.DataFrame(rejected, schema=REJECTED.schema, orient="row"))
         for name in ("judgements", "criteria"):
@@ -296,7 +296,7 @@ class _Writing:
         return {
             "scorer": __version__,
             "attempts": self.survey.hash,
-            "tasks": _frame_hash(self.job.tasks.sort("task_id"), self.job.strata.sort("task_id", "stratum")),
+            "tasks": frame_hash(self.job.tasks.sort("task_id"), self.job.strata.sort("task_id", "stratum")),
             "scorers": {**others, self.job.pack.scorer: self.made},
         }
 
@@ -309,7 +309,8 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMES_LISTED]) + more
 
 
-def _with_run_id(frame: pl.DataFrame, run_id: str) -> pl.DataFrame:
+def with_run_id(frame: pl.DataFrame, run_id: str) -> pl.DataFrame:
+    """Return the frame with the run's id in front."""
     return frame.select(pl.lit(run_id).alias("run_id"), pl.all())
 
 
@@ -319,7 +320,7 @@ def _batch_key(made: Mapping[str, Any], run_id: str, attempts: pl.DataFrame) -> 
     return sha256(decided_by.encode()).hexdigest()[:32]
 
 
-def _frame_hash(*frames: pl.DataFrame) -> str:
+def frame_hash(*frames: pl.DataFrame) -> str:
     """Return SHA-256 of the rows of small tables, in their order."""
     digest = sha256()
     for frame in frames:

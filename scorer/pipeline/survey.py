@@ -54,10 +54,7 @@ class Survey:
     @property
     def hash(self) -> str:
         """SHA-256 over the hashes of all attempts; their order does not matter."""
-        digest = sha256()
-        for piece in pl.concat(self._hashes).sort() if self._hashes else ():
-            digest.update(piece)
-        return digest.hexdigest()
+        return attempts_hash(pl.concat(self._hashes) if self._hashes else pl.Series(dtype=pl.Binary))
 
     def _repeated(self) -> Iterator[Problem]:
         """Yield a problem for each key that stands at two places or more.
@@ -87,6 +84,14 @@ class Survey:
             first = " ".join(places[0])
             message = f"{named} stands {row['times']} times, first at {first}; each may stand once"
             yield Problem(*places[1], message)
+
+
+def attempts_hash(hashes: pl.Series) -> str:
+    """Return SHA-256 over the hashes (as bytes) of the attempts of a run, in whatever order they come."""
+    digest = sha256()
+    for piece in hashes.sort():
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def _hash_name(key: Sequence[str]) -> str:
