@@ -63,7 +63,7 @@ def text_table(frame: pl.DataFrame, width: int | None = None) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width or 10_000, color_system=None, legacy_windows=False)
     console.print(rich_table(frame))
-    return "\n".join(line.rstrip() for line in out.getvalue().strip("\n").splitlines()) + "\n"
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines() if line.strip()) + "\n"
 
 
 def markdown_table(frame: pl.DataFrame) -> str:

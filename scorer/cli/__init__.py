@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -63,3 +65,14 @@ def main() -> None:
     except KeyboardInterrupt:
         print("interrupted; what was finished is kept for the next try", file=sys.stderr)
         sys.exit(130)
+    except Exception as error:  # the last resort: a person gets a sentence, never a traceback
+        from scorer.cli.console import say
+
+        say(f"error: a fault of scorer itself: {type(error).__name__}: {error} ({_where(error)}); please report it")
+        sys.exit(ExitCode.FAILED)
+
+
+def _where(error: Exception) -> str:
+    """Return the last place in our own code that the error went through."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "scorer" in Path(frame.filename).parts]
+    return f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "outside scorer"

@@ -129,7 +129,8 @@ def _head(report: Report) -> list[str]:
 
 
 def _repeats(report: Report) -> str:
-    least, most = report.summary["repeats_min"].min(), report.summary["repeats_max"].max()
+    least = min(report.summary["repeats_min"].drop_nulls().to_list(), default=0)
+    most = max(report.summary["repeats_max"].drop_nulls().to_list(), default=0)
     return f"{most} repeats each" if least == most else f"{least} to {most} repeats each"
 
 
@@ -148,23 +149,26 @@ def _systems(report: Report) -> pl.DataFrame:
 
 
 def _summary_table(rows: pl.DataFrame) -> pl.DataFrame:
-    columns = {
-        "metric": rows["metric"],
-        "level": rows["level"],
-        "system": rows["system"],
+    """Return the rows as a person reads them: a metric is named once, columns without content are left out."""
+    columns: dict[str, list[Any]] = {
+        "metric": _named_once(rows["metric"].to_list()),
+        "level": rows["level"].to_list(),
+        "system": rows["system"].to_list(),
         "mean": [_number(mean) for mean in rows["mean"]],
         "95% interval": [_interval(*bounds) for bounds in rows.select("ci_low", "ci_high").iter_rows()],
-        "questions": rows["n_questions"],
-        "attempts": rows["n_attempts"],
-        "unscored": rows["n_unscored"],
-        "flags": rows["flags"],
+        "published ±": [_number(half) for half in rows["published"]] if "published" in rows.columns else [],
+        "questions": rows["n_questions"].to_list(),
+        "attempts": rows["n_attempts"].to_list(),
+        "unscored": rows["n_unscored"].to_list(),
+        "flags": [", ".join(flags) for flags in rows["flags"]],
     }
-    if "published" in rows.columns:
-        columns["published ±"] = [_number(half) for half in rows["published"]]
-    frame = pl.DataFrame(columns)
-    empty = ["level"] if rows["level"].null_count() == rows.height else []
-    empty += ["flags"] if not rows["flags"].list.len().sum() else []
-    return frame.drop(empty)
+    return pl.DataFrame(
+        {name: cells for name, cells in columns.items() if any(cell not in (None, "") for cell in cells)}
+    )
+
+
+def _named_once(names: list[str]) -> list[str]:
+    return [name if not number or names[number - 1] != name else "" for number, name in enumerate(names)]
 
 
 def _number(value: float | None) -> str:
@@ -176,7 +180,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 
 def _foot(report: Report) -> list[str]:
-    methods = report.summary["ci_method"].drop_nulls().unique().sort().to_list()
+    methods: list[str] = report.summary["ci_method"].drop_nulls().unique().sort().to_list()
     made = report.signature["scorers"].get(report.scorer, {})
     hashes = {"attempts": report.signature["attempts"], "golds": made.get("golds"), "pack": made.get("pack_hash")}
     inputs = ", ".join(f"{name} {value[:12]}" for name, value in hashes.items() if value)
