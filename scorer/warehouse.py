@@ -159,11 +159,15 @@ class LockedSession(_Session):
     def __init__(self, sources: Mapping[str, Source], *, allow_external: bool = False) -> None:
         self._spill = Path(tempfile.mkdtemp(prefix="scorer-sql-"))
         super().__init__(temp_directory=str(self._spill))
-        if not allow_external:
-            self._connection.execute("SET enable_external_access = false")
-        self._register_all(sources)
-        if not allow_external:
-            self._connection.execute("SET lock_configuration = true")
+        try:
+            if not allow_external:
+                self._connection.execute("SET enable_external_access = false")
+            self._register_all(sources)
+            if not allow_external:
+                self._connection.execute("SET lock_configuration = true")
+        except BaseException:
+            self.close()
+            raise
 
     def run(self, sql: str) -> pl.DataFrame:
         """Run one or more statements and return the last one's rows (none if it gives none).
