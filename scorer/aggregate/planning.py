@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 import polars as pl
 
 from scorer.aggregate import power
+from scorer.aggregate.compare import check_metric, check_modes, pairs_of
+from scorer.aggregate.data import Data
 from scorer.aggregate.printing import printed
+from scorer.aggregate.sides import sides_of
+from scorer.aggregate.summary import load_questions
 from scorer.errors import UsageError
+from scorer.warehouse import Warehouse
 
 REPEATS = (1, 2, 3, 5, 10)
 """Repeats a question that a plan looks at, unless said."""
@@ -121,7 +126,8 @@ def _rows(spread: Spread, aim: Aim) -> list[dict[str, Any]]:
     rows += [
         _paired(spread, aim, variance, repeats, repeats, is_present=False)
         for repeats in sorted(set(aim.repeats))
-        if (variance := spread.with_repeats(repeats)) is not None
+        if (repeats, repeats) != (spread.repeats_a, spread.repeats_b)
+        and (variance := spread.with_repeats(repeats)) is not None
     ]
     if spread.only_a is not None and spread.only_b is not None:
         rows.append(_mcnemar(spread, aim, spread.only_a + spread.only_b))
@@ -159,7 +165,7 @@ def _paired(
 
 
 def _mcnemar(spread: Spread, aim: Aim, discordant: float) -> dict[str, Any]:
-    row = _common(spread, aim, "mcnemar") | {"is_present": True, "flags": _flags(spread, discordant)}
+    row = _common(spread, aim, "mcnemar") | {"is_present": True, "flags": _size_flags(spread)}
     if spread.n_questions:
         row["detectable"] = power.detectable_pass_difference(spread.n_questions, discordant, **aim.levels)
     if aim.difference is not None and abs(aim.difference) > discordant:
@@ -188,11 +194,13 @@ def _detectable(spread: Spread, sd: float, aim: Aim) -> float | None:
     return None if math.isnan(effect) else effect * sd * math.sqrt(clusters / spread.n_questions)
 
 
-def _flags(spread: Spread, variance: float | None) -> list[str]:
+def _size_flags(spread: Spread) -> list[str]:
     n = spread.n_groups or spread.n_questions
-    flags = []
-    if n is not None and n < 30:
-        flags.append("n<5" if n < 5 else "n<30")
+    return [] if n is None or n >= 30 else ["n<5" if n < 5 else "n<30"]
+
+
+def _flags(spread: Spread, variance: float | None) -> list[str]:
+    flags = _size_flags(spread)
     if variance == 0:
         flags.append("no_variance")
     if spread.var_questions is not None and spread.var_questions < 0:
@@ -205,3 +213,133 @@ def _flags(spread: Spread, variance: float | None) -> list[str]:
 def _whole(number: float) -> int:
     """Round up, but not for the last binary digits of a whole number."""
     return math.ceil(number - 1e-9 * number)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What `scorer plan` gives: the table, and plain sentences."""
+
+    plan: pl.DataFrame
+    """One row a metric, pair and number of repeats: see `PLAN`."""
+    notes: list[str]
+    """A sentence for each metric and pair, then what must be known to read them."""
+
+
+def plan(
+    data: Data,
+    aim: Aim,
+    *,
+    systems: Sequence[str] | None = None,
+    baseline: str | None = None,
+    metric: str | None = None,
+    pool_runs: bool = False,
+    allow_mixed: bool = False,
+    threads: int | None = None,
+) -> Plan:
+    """Plan from the variance in scores at hand, for each metric and pair of systems, chosen as in `compare`.
+
+    Raises UsageError as `compare` does.
+    """
+    check_metric(data, metric)
+    sides = sides_of(data, pool_runs=pool_runs)
+    pairs = pairs_of(sides, systems, baseline)
+    sides = sides.keep([*pairs["side_a"], *pairs["side_b"]])
+    check_modes(data, sides, pairs, allow_mixed)
+    with Warehouse(data.sources(), threads=threads) as warehouse:
+        load_questions(warehouse, sides, ())
+        warehouse.register("pairs", pairs)
+        warehouse.register("pairings", warehouse.query("pairings"))
+        spreads = warehouse.query("spreads")
+    if metric is not None:
+        spreads = spreads.filter(pl.col("metric") == metric)
+    return plan_from([_spread(row) for row in spreads.iter_rows(named=True)], aim)
+
+
+def plan_from(spreads: Sequence[Spread], aim: Aim) -> Plan:
+    """Plan from variances that are known otherwise."""
+    return Plan(plan_table(spreads, aim), [*(_sentence(spread, aim) for spread in spreads), *_reading(aim)])
+
+
+def _spread(row: Mapping[str, Any]) -> Spread:
+    figures = {name: row[name] for name in row if name in Spread.__dataclass_fields__}
+    return Spread(**figures, names={name: row[name] for name in row if name in PLAN and name not in figures})
+
+
+def _sentence(spread: Spread, aim: Aim) -> str:
+    """Say what one metric's data could have shown, and what the aimed difference takes."""
+    rows = _rows(spread, aim)
+    present, what_if = rows[0], [row for row in rows[1:] if row["method"] == "paired_t"]
+    verdicts = [row for row in rows if row["method"] == "mcnemar"]
+    parts = [_shown(spread, present)]
+    if aim.difference is None:
+        parts.append(", ".join(f"{row['detectable']:.2g}{_with(row)}" for row in what_if if row["detectable"]))
+    else:
+        parts.append(_taken([present, *what_if], aim.difference))
+        parts += _endless(spread, aim)
+    parts += [_passed(row, aim) for row in verdicts]
+    return f"{_subject(spread)}{'; '.join(filter(None, parts))}"
+
+
+def _subject(spread: Spread) -> str:
+    names = spread.names
+    if not names.get("metric"):
+        return ""
+    return f"{names['metric']}, {_side(names, 'a')} against {_side(names, 'b')}: "
+
+
+def _side(names: Mapping[str, str | None], side: str) -> str:
+    run, system = names.get(f"run_{side}"), names.get(f"system_{side}")
+    return f"{run}:{system}" if run and names.get("run_a") != names.get("run_b") else f"{system}"
+
+
+def _shown(spread: Spread, present: Mapping[str, Any]) -> str:
+    if spread.n_questions is None:
+        return ""
+    questions = f"{spread.n_questions} question{'' if spread.n_questions == 1 else 's'}"
+    if spread.variance is None:
+        return f"{questions} cannot show how differences vary; it takes two or more"
+    if spread.variance == 0:
+        return f"the differences of {questions} do not vary, so nothing can be planned from them"
+    return f"{questions}{_with(present)} could show a difference of {present['detectable']:.2g} or more"
+
+
+def _with(row: Mapping[str, Any]) -> str:
+    a, b = row["repeats_a"], row["repeats_b"]
+    if a is None or b is None:
+        return ""
+    repeats = f"{a:.3g}" if a == b else f"{a:.3g} and {b:.3g}"
+    return f" with {repeats} repeat{'' if repeats == '1' else 's'}"
+
+
+def _taken(rows: Sequence[Mapping[str, Any]], difference: float) -> str:
+    ways = [row for row in rows if row["n_questions"] is not None]
+    if not ways:
+        return ""
+    first = f"a difference of {difference:g} takes {ways[0]['n_questions']} questions{_with(ways[0])}"
+    return ", ".join([first, *(f"{row['n_questions']} with {row['repeats_a']:g}" for row in ways[1:])])
+
+
+def _endless(spread: Spread, aim: Aim) -> Iterator[str]:
+    """Say what is left when repeats cost nothing: whether more of them can help at all."""
+    if aim.difference is not None and spread.var_questions is not None and spread.var_questions > 0:
+        effect = aim.difference / math.sqrt(spread.var_questions)
+        yield f"however many repeats, never fewer than {_whole(power.questions_for_effect(effect, **aim.levels))}"
+
+
+def _passed(row: Mapping[str, Any], aim: Aim) -> str:
+    shown = "no difference of pass rates" if row["detectable"] is None else f"{row['detectable']:.2g} or more"
+    text = f"as pass or fail (McNemar) these tasks could show {shown}"
+    if row["n_questions"] is not None:
+        text += f", and {aim.difference:g} takes {row['n_questions']} tasks"
+    return text
+
+
+def _reading(aim: Aim) -> Iterator[str]:
+    yield (
+        f"Each with {aim.power:.0%} power in a two-sided test at {aim.alpha:g}, before any correction for several "
+        "comparisons: with m of them, plan with alpha / m"
+    )
+    yield (
+        "The numbers of questions are for the paired t test, by the non-central t; n_questions_normal is Miller's "
+        "formula. They are as good as the variance they rest on, which few questions tell only roughly"
+    )

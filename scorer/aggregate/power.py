@@ -104,11 +104,11 @@ def detectable_pass_difference(
     """
     check_levels(alpha, power)
     z_alpha, z_beta = _z(1 - alpha / 2), _z(power)
-    rest = n_tasks - z_alpha**2 + z_beta**2
-    if rest < 0:
+    if discordant == 0 or n_tasks < z_alpha**2:
         return None
-    delta = math.sqrt(discordant) * (z_alpha * math.sqrt(n_tasks) + z_beta * math.sqrt(rest)) / (n_tasks + z_beta**2)
-    return delta if delta <= discordant else None
+    root = z_alpha * math.sqrt(n_tasks) + z_beta * math.sqrt(n_tasks - z_alpha**2 + z_beta**2)
+    delta = math.sqrt(discordant) * root / (n_tasks + z_beta**2)
+    return min(delta, discordant) if delta <= discordant * (1 + 1e-9) else None
 
 
 def _z(p: float) -> float:
