@@ -20,9 +20,13 @@ class Refers:
     """A name that must be declared elsewhere in the pack: a "gold list", a "reading", a word "list" or word "table"."""
 
     to: str
+    lowered: bool = False
+    """The words are looked for in lowercased text, so they must be able to stand in one."""
+    longest: int | None = None
+    """The most characters that a word may have."""
 
 
-Share = Annotated[float, Between(0, 1)]
+Share = Annotated[float, Between(0.001, 1)]
 Count = Annotated[int, Between(1, 1000)]
 GoldList = Annotated[str, Refers("gold list")]
 """The name of a list field of the golds."""
@@ -30,5 +34,11 @@ ReadField = Annotated[str, Refers("reading")]
 """The name of something that the pack reads out of a response."""
 Words = Annotated[tuple[str, ...], Refers("list")]
 """In TOML the name of a list in lexicon.toml; in the dataclass its words, in order."""
+LoweredWords = Annotated[tuple[str, ...], Refers("list", lowered=True)]
+"""Words that are looked for in lowercased text."""
+Characters = Annotated[tuple[str, ...], Refers("list", longest=1)]
+"""Words of one character each."""
 Terms = Annotated[Mapping[str, tuple[str, ...]], Refers("table")]
 """In TOML the name of a table in lexicon.toml; in the dataclass each name with its other spellings, in order."""
+LoweredTerms = Annotated[Mapping[str, tuple[str, ...]], Refers("table", lowered=True)]
+"""Terms whose names, not their other spellings, are looked for in lowercased text."""

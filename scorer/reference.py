@@ -1,21 +1,21 @@
 """The rules in plain, slow Python for one attempt: what `explain` prints from and what the kernel is held to.
 
-Nothing here is shared with the kernel but the pinned table of word characters and the reading of JSON by Python's own
-parser. Each result says where it was found, not only what.
+The kernel shares no more of it than the pinned table of word characters and what is done with a JSON block that
+Python's own parser has read. Each result says where it was found, not only what.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
-from scorer.parameters import Terms, Words
+from scorer.parameters import Characters, LoweredTerms, LoweredWords, Terms
 from scorer.text import FIRST_HAN, LAST_HAN, keep_surrogates, word_ranges
 
 FENCE = "```json"
@@ -38,8 +38,8 @@ def is_word_character(character: str) -> bool:
 def ascii_shape(text: str) -> str:
     r"""Return `text` with each character beyond ASCII as `5` (decimals), `_` (other word characters) or a space.
 
-    Words and years are ASCII but for a year's last two digits, and no `5` makes `19` or `20`, so on this text the ASCII `\b` falls where Python's does on the
-    original. A decimal that is no word character came after Unicode 14 and is none here.
+    Words and years are ASCII but for a year's last two digits, so on this text the ASCII `\b` falls where Python's does
+    on the original, and no `5` makes `19` or `20`. A decimal that came after Unicode 14 is no word character here.
     """
     return "".join(c if c < "\x80" else _shape(c) for c in text)
 
@@ -202,9 +202,12 @@ class ReadingKind(Protocol):
     def plain(self, answer: Answer) -> Read:
         """Read one answer, slowly, saying where each thing was found."""
 
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+        """Yield what the JSON block holds: each value, the words that it was read from and their key."""
+
 
 @dataclass(frozen=True)
-class TermReading(ReadingKind):
+class TermReading:
     """Every name of a table that occurs in the text, itself or by another spelling, or stands in the block; sorted."""
 
     terms: Terms
@@ -218,9 +221,8 @@ class TermReading(ReadingKind):
             for spelling in (name, *others):
                 if spelling in answer.text:
                     places.setdefault(name, []).append(Place(spelling, TEXT))
-        for position, spelling in self.in_block(answer.block):
-            key = f"{self.block_list}[{position}].{self.block_key}"
-            places.setdefault(self.spellings[spelling], []).append(Place(spelling, key))
+        for name, spelling, key in self.in_block(answer.block):
+            places.setdefault(name, []).append(Place(spelling, key))
         return [Found(name, tuple(places[name])) for name in sorted(places)]
 
     @cached_property
@@ -229,28 +231,26 @@ class TermReading(ReadingKind):
         others = {spelling: name for name, spellings in self.terms.items() for spelling in spellings}
         return {**others, **{name: name for name in self.terms}}
 
-    def in_block(self, block: Mapping[str, Any]) -> list[tuple[int, str]]:
-        """Return the known spellings in the block's list with their positions; what is of another type is passed by."""
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+        """Yield the names in the block's list; an item of another form is passed by."""
         items = block.get(self.block_list)
-        if not isinstance(items, list):
-            return []
-        values = [(position, item.get(self.block_key)) for position, item in enumerate(items) if isinstance(item, dict)]
-        return [(position, value) for position, value in values if isinstance(value, str) and value in self.spellings]
+        for position, item in enumerate(items if isinstance(items, list) else ()):
+            value = item.get(self.block_key) if isinstance(item, dict) else None
+            if isinstance(value, str) and value in self.spellings:
+                yield self.spellings[value], value, f"{self.block_list}[{position}].{self.block_key}"
 
 
 @dataclass(frozen=True)
-class ChoiceReading(ReadingKind):
+class ChoiceReading:
     """One name of a table: the block's, else the first that occurs in the lowercased text, else by other spelling."""
 
-    terms: Terms
+    terms: LoweredTerms
     block_keys: tuple[str, ...]
 
     def plain(self, answer: Answer) -> Read:
         """Read one answer; at most one thing."""
-        for key in self.block_keys:
-            value = answer.block.get(key)
-            if isinstance(value, str) and value in self.terms:
-                return [Found(value, (Place(value, key),))]
+        for name, words, key in self.in_block(answer.block):
+            return [Found(name, (Place(words, key),))]
         for name in self.terms:
             if name in answer.lowered:
                 return [Found(name, (Place(name, LOWERED),))]
@@ -260,24 +260,27 @@ class ChoiceReading(ReadingKind):
                     return [Found(name, (Place(spelling, TEXT),))]
         return []
 
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+        """Yield the names under the block's keys, the one that counts first."""
+        for key in self.block_keys:
+            value = block.get(key)
+            if isinstance(value, str) and value in self.terms:
+                yield value, value, key
+
 
 @dataclass(frozen=True)
-class UnitReading(ReadingKind):
+class UnitReading:
     """The items of one of the block's lists, else the sentences whose lowercase holds a hint."""
 
     block_keys: tuple[str, ...]
-    hints: Words
-    separators: Words
+    hints: LoweredWords
+    separators: Characters
 
     def plain(self, answer: Answer) -> Read:
         """Read one answer; the units in their order."""
-        for key in self.block_keys:
-            value = answer.block.get(key)
-            if isinstance(value, list):
-                units = [(position, flatten(item).strip()) for position, item in enumerate(value)]
-                kept = [Found(unit, (Place(unit, f"{key}[{position}]"),)) for position, unit in units if unit]
-                if kept:
-                    return kept
+        units = [Found(unit, (Place(words, key),)) for unit, words, key in self.in_block(answer.block)]
+        if units:
+            return units
         ends = re.compile("|".join(map(re.escape, self.separators)))
         sentences = [sentence.strip() for sentence in ends.split(answer.text)]
         hints = [[hint for hint in self.hints if hint in sentence.lower()] for sentence in sentences]
@@ -286,6 +289,15 @@ class UnitReading(ReadingKind):
             for sentence, held in zip(sentences, hints, strict=True)
             if sentence and held
         ]
+
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+        """Yield the items, flattened and stripped, of the first list that holds one that is not blank."""
+        for key in self.block_keys:
+            value = block.get(key)
+            units = [flatten(item).strip() for item in value] if isinstance(value, list) else []
+            if any(units):
+                yield from ((unit, unit, f"{key}[{at}]") for at, unit in enumerate(units) if unit)
+                return
 
 
 READINGS: Mapping[str, type[ReadingKind]] = {"terms": TermReading, "choice": ChoiceReading, "units": UnitReading}

@@ -1,16 +1,34 @@
-"""Text on Polars columns: words, bigrams, runs of characters, overlap. Knows no table and no pack."""
+r"""Text on Polars columns: words, bigrams, runs of characters, overlap. Knows no table and no pack.
+
+Everything here agrees with Python to the character: what a word is, what lowercase is, what white space is. `\b` is the
+delicate one. Python's depends on its Unicode version, Rust's is another and slow on Chinese text. So word characters
+beyond ASCII are replaced by ASCII ones after a pinned table, and then the ASCII `\b` falls right.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
 FIRST_HAN, LAST_HAN = "\u4e00", "\u9fff"
 """The Chinese characters that make bigrams."""
+WHITE_SPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What Python's `str.strip` takes away."""
+EDGE = "|"
+"""Stands around each word of a token text."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PRIVATE_PLANE = 0x100000
+_WORD = r"(?-u:\b)[a-z][a-z-]{2,40}(?-u:\b)"
+_YEAR = r"(?-u:\b)(?:19|20)[0-9]{2}(?-u:\b)"
 
 
 def keep_surrogates(text: str) -> str:
@@ -35,3 +53,134 @@ def word_ranges() -> tuple[tuple[int, int], ...]:
         last = first + int(more or "0", 36)
         ranges.append((first, last))
     return tuple(ranges)
+
+
+# ---- patterns ----
+
+
+def any_of(terms: Iterable[str]) -> str:
+    """Return the pattern of a text that holds one of the terms."""
+    return "|".join(map(re.escape, terms))
+
+
+def any_of_lowered(terms: Iterable[str]) -> str:
+    """Return the pattern of a text whose lowercase holds one of the terms, which are lowercase themselves.
+
+    It saves lowercasing the text, which costs more than all the searching. Beside A-Z two characters have ASCII in
+    their lowercase: U+212A becomes `k`, and U+0130 becomes `i` and U+0307, so it can only be the last of a term. Terms
+    may hold characters beyond ASCII that have no case; any other is refused with a ValueError.
+    """
+    return "|".join(map(_lowered_pattern, terms))
+
+
+def _lowered_pattern(term: str) -> str:
+    for character in term:
+        if not character.isascii() and (character.lower() != character.upper() or character == "\u0307"):
+            raise ValueError(f"{term!r} cannot be looked for in lowercased text: {character!r} has case")
+        if character.isupper():
+            raise ValueError(f"{term!r} cannot be found in lowercased text: {character!r} is a capital")
+    return "".join(_lowered_character(c, last=at == len(term) - 1) for at, c in enumerate(term))
+
+
+def _lowered_character(character: str, *, last: bool) -> str:
+    if not ("a" <= character <= "z"):
+        return re.escape(character)
+    also = {"k": "\u212a", "i": "\u0130" if last else ""}.get(character, "")
+    return f"[{character}{character.upper()}{also}]"
+
+
+@cache
+def _word_class() -> str:
+    """Word characters beyond ASCII, as what stands between the brackets of a pattern's class."""
+    return "".join(f"\\x{{{first:x}}}-\\x{{{last:x}}}" for first, last in word_ranges() if first > 0x7F)
+
+
+# ---- texts ----
+
+
+def word_shape(text: pl.Expr) -> pl.Expr:
+    r"""Return `text` with each run of word characters beyond ASCII as one `0`, which the ASCII `\b` takes for a word.
+
+    Any other character beyond ASCII is none for it already.
+    """
+    return text.str.replace_all(f"[{_word_class()}]+", "0")
+
+
+def year_shape(text: pl.Expr) -> pl.Expr:
+    """Return `text` with decimals beyond ASCII as `5`, so that they end a year but begin none, other letters as `_`."""
+    decimals = text.str.replace_all(rf"[\d&&[{_word_class()}]]", "5")
+    return decimals.str.replace_all(f"[{_word_class()}]+", "_")
+
+
+def chinese(text: pl.Expr) -> pl.Expr:
+    """Return the Chinese characters of `text`, in order, joined."""
+    return text.str.replace_all(f"[^{FIRST_HAN}-{LAST_HAN}]+", "")
+
+
+def lowered(texts: pl.Series) -> pl.Series:
+    """Return `texts` with their ASCII letters in lowercase, as far as Python's lowercase is ASCII.
+
+    On Chinese text Unicode lowercasing costs eight times as much, and only two characters beyond ASCII have ASCII in
+    their lowercase: those are put in first. The bytes of all texts lie in one buffer, and no byte of a longer character
+    looks like a letter.
+    """
+    if texts.str.contains("[\u212a\u0130]").any():
+        texts = texts.str.replace_many(["\u212a", "\u0130"], ["k", "i\u0307"])
+    _, offsets, data = texts.to_arrow(compat_level=pl.CompatLevel.oldest()).buffers()
+    if data is None:
+        return texts
+    characters = np.frombuffer(data, dtype=np.uint8)
+    is_capital = (characters - np.uint8(ord("A"))) < 26
+    small = pa.py_buffer(characters + (is_capital.view(np.uint8) << np.uint8(5)))
+    return pl.Series(texts.name, pa.LargeStringArray.from_buffers(len(texts), offsets, small))
+
+
+# ---- lists of what a text holds ----
+
+
+def words(text: pl.Expr) -> pl.Expr:
+    """Return the lowercased words of `text`, a list without repetition.
+
+    The seed of the rule takes words of two characters too and drops them afterwards. Asking for three at once gives the
+    same: where the longer pattern fails, the second character is a letter after a letter or a hyphen, and no word
+    begins there.
+    """
+    return word_shape(text).str.to_lowercase().str.extract_all(_WORD).list.unique(maintain_order=True)
+
+
+def bigrams(text: pl.Expr) -> pl.Expr:
+    """Return each two neighbours among the Chinese characters of `text`, a list without repetition."""
+    return runs(chinese(text), 2)
+
+
+def runs(text: pl.Expr, length: int) -> pl.Expr:
+    """Return every run of `length` characters of `text`, a list without repetition."""
+    window = f"(?s:.{{{length}}})"
+    return (
+        pl.concat_list(text.str.slice(start).str.extract_all(window) for start in range(length))
+        .list.unique(maintain_order=True)
+    )  # fmt: skip
+
+
+def centuries(text: pl.Expr) -> pl.Expr:
+    """Return `19` or `20` for each year of those centuries in `text`, a list."""
+    return year_shape(text).str.extract_all(_YEAR).list.eval(pl.element().str.slice(0, 2)).list.unique()
+
+
+# ---- token texts: a text as its tokens, to be searched for tokens of another ----
+
+
+def token_text(text: pl.Expr) -> pl.Expr:
+    """Return the Chinese characters and the words of `text` so that a search finds a token where the text holds it."""
+    return pl.concat_str(chinese(text), pl.lit(EDGE), words(text).list.join(EDGE), pl.lit(EDGE))
+
+
+def token_marks(text: pl.Expr) -> pl.Expr:
+    """Return the tokens of `text` as they stand in a token text: bigrams bare, words between edges; a list."""
+    edged = words(text).list.eval(pl.concat_str(pl.lit(EDGE), pl.element(), pl.lit(EDGE)))
+    return pl.concat_list(bigrams(text), edged)
+
+
+def token_count(text: pl.Expr) -> pl.Expr:
+    """Return how many different tokens `text` holds."""
+    return bigrams(text).list.len() + words(text).list.len()

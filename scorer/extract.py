@@ -1,0 +1,133 @@
+"""Response text -> what is read out of it: the JSON block, and each reading of a pack over a whole batch.
+
+The JSON block is found for all answers at once and read one by one, since Python's parser is what the rule names. All
+else is a search in the text columns; an answer that its block already answers is not searched again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from scorer import text
+from scorer.packs import Reading
+from scorer.reference import FENCE, ChoiceReading, ReadingKind, TermReading, UnitReading, parse_block
+
+SCHEMA = {"row": pl.UInt32(), "position": pl.Int64(), "value": pl.String()}
+RESPONSE = pl.col("response")
+
+
+def extract(answers: pl.DataFrame, readings: Sequence[Reading]) -> dict[str, pl.DataFrame]:
+    """Return for each reading what it reads: columns `row`, `position` (from 0), `value`, sorted by row and position.
+
+    `answers` has the columns `row` (0, 1, …) and `response` (never null). An answer that nothing is read of has no row.
+    """
+    in_blocks = _read_blocks(answers, readings)
+    return {
+        reading.name: _numbered(_EXTRACTORS[type(reading.params)](answers, in_blocks[reading.name], reading.params))
+        for reading in readings
+    }
+
+
+def _numbered(found: pl.DataFrame) -> pl.DataFrame:
+    """Return `found` with the rows of each answer numbered; it is sorted by row, and in each row as it should be."""
+    position = pl.int_range(pl.len()) - pl.int_range(pl.len()).first().over("row")
+    return found.select("row", position.alias("position"), "value")
+
+
+# ---- the JSON block ----
+
+
+def _read_blocks(answers: pl.DataFrame, readings: Sequence[Reading]) -> dict[str, pl.DataFrame]:
+    """Return for each reading `row` and `value` of what the answers' JSON blocks hold, in the blocks' order."""
+    found: dict[str, tuple[list[int], list[str]]] = {reading.name: ([], []) for reading in readings}
+    for row, block in block_texts(answers).iter_rows():
+        content = parse_block(block)
+        if content is None:
+            continue
+        for reading in readings:
+            rows, values = found[reading.name]
+            for value, _, _ in reading.params.in_block(content):
+                rows.append(row)
+                values.append(value)
+    return {
+        name: pl.DataFrame({"row": rows, "value": values}, schema={"row": SCHEMA["row"], "value": SCHEMA["value"]})
+        for name, (rows, values) in found.items()
+    }
+
+
+def block_texts(answers: pl.DataFrame) -> pl.DataFrame:
+    """Return `row` and `block`: the text of the first braces that close, from the fence on if there is one.
+
+    Braces count wherever they stand, in strings too, so the depth after each is a running sum over all answers at once.
+    """
+    fenced = _from(answers.select("row", tail=RESPONSE), pl.col("tail").str.find(FENCE, literal=True).fill_null(0))
+    opened = _from(fenced, pl.col("tail").str.find("{", literal=True))
+    tail = pl.col("tail")
+    braces = opened.select("row", at=tail.str.find_many(["{", "}"]), brace=tail.str.extract_many(["{", "}"]))
+    step = pl.when(pl.col("brace") == "{").then(1).otherwise(-1)
+    ends = (
+        braces.explode("at", "brace")
+        .filter(step.cum_sum().over("row") == 0)
+        .unique("row", keep="first", maintain_order=True)
+    )
+    closed = opened.join(ends, on="row", maintain_order="left")
+    return closed.select("row", block=tail.cast(pl.Binary).bin.slice(0, pl.col("at") + 1).cast(pl.String))
+
+
+def _from(texts: pl.DataFrame, byte: pl.Expr) -> pl.DataFrame:
+    """Return the texts from that byte on, without those where it is null."""
+    starts = texts.with_columns(start=byte).filter(pl.col("start").is_not_null())
+    return starts.select("row", tail=pl.col("tail").cast(pl.Binary).bin.slice(pl.col("start")).cast(pl.String))
+
+
+# ---- one reading over all answers ----
+
+
+def _terms(answers: pl.DataFrame, in_blocks: pl.DataFrame, rule: TermReading) -> pl.DataFrame:
+    """Take each name of which a spelling occurs in the text or stands in the block, sorted."""
+    held = answers.select(
+        "row", *(RESPONSE.str.contains(text.any_of((name, *others))).alias(name) for name, others in rule.terms.items())
+    )
+    in_text = held.unpivot(index="row", variable_name="value", value_name="held").filter("held").select("row", "value")
+    return pl.concat([in_text, in_blocks]).unique().sort("row", "value")
+
+
+def _choice(answers: pl.DataFrame, in_blocks: pl.DataFrame, rule: ChoiceReading) -> pl.DataFrame:
+    """Take the block's name, else the first in the lowercased text, else the first that occurs in another spelling."""
+    by_block = in_blocks.unique("row", keep="first", maintain_order=True)
+    tests = [(name, text.any_of_lowered([name])) for name in rule.terms]
+    tests += [(name, text.any_of(others)) for name, others in rule.terms.items() if others]
+    first = pl.coalesce(pl.when(RESPONSE.str.contains(pattern)).then(pl.lit(name)) for name, pattern in tests)
+    by_text = answers.join(by_block, on="row", how="anti").select("row", first.alias("value")).drop_nulls()
+    return pl.concat([by_block, by_text]).sort("row")
+
+
+def _units(answers: pl.DataFrame, in_blocks: pl.DataFrame, rule: UnitReading) -> pl.DataFrame:
+    """Take the block's units, else the sentences whose lowercase holds a hint, stripped."""
+    ends = set(rule.separators)
+    hints = text.any_of_lowered(hint for hint in rule.hints if not ends & set(hint))
+    inside = f"[^{''.join(map(_escaped, rule.separators))}]*"
+    sentence = RESPONSE.str.extract_all(f"{inside}(?:{hints}){inside}").alias("value")
+    sentences = (
+        answers.join(in_blocks, on="row", how="anti")
+        .select("row", sentence)
+        .explode("value")
+        .with_columns(pl.col("value").str.strip_chars(text.WHITE_SPACE))
+    )
+    return pl.concat([in_blocks, sentences]).sort("row", maintain_order=True)
+
+
+def _escaped(character: str) -> str:
+    """Return the character as it stands in a pattern's class."""
+    return f"\\x{{{ord(character):x}}}"
+
+
+_Extractor = Callable[[pl.DataFrame, pl.DataFrame, Any], pl.DataFrame]
+_EXTRACTORS: Mapping[type[ReadingKind], _Extractor] = {
+    TermReading: _terms,
+    ChoiceReading: _choice,
+    UnitReading: _units,
+}
