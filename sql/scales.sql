@@ -38,22 +38,32 @@ declared as (
     group by all
 ),
 
+-- Thirds, because judges are often asked three times and their mean is a third of a whole number of points.
 candidates as (
-    select unnest(range(0, 7)) as d
+    select
+        unnest(range(0, 7)) as d,
+        1 as parts
+    union all
+    select
+        unnest(range(0, 3)) as d,
+        3 as parts
 ),
 
--- A value has d decimals if 10^d times it is a whole number, but for the noise of its binary form. 15 digits are all
--- that a double keeps, so beyond them every value would seem whole.
+-- A value has d decimals if 10^d times it (or its third part) is a whole number, but for the noise of its binary form.
+-- 15 digits are all that a double keeps, so beyond them every value would seem whole.
 graded as (
     select
         benchmark,
         scorer,
         metric,
         candidates.d,
+        candidates.parts,
         coalesce(bool_and(
-            abs(value) * power(10, candidates.d) < 1e15
-            and abs(value * power(10, candidates.d) - round(value * power(10, candidates.d)))
-            <= 1e-6 + 4e-16 * abs(value * power(10, candidates.d))
+            abs(value) * candidates.parts * power(10, candidates.d) < 1e15
+            and abs(
+                value * candidates.parts * power(10, candidates.d)
+                - round(value * candidates.parts * power(10, candidates.d))
+            ) <= 1e-6 + 4e-16 * abs(value * candidates.parts * power(10, candidates.d))
         ), true) as fits
     from chosen
     cross join candidates
@@ -66,8 +76,10 @@ places as (
         benchmark,
         scorer,
         metric,
-        coalesce(bool_or(graded.fits and graded.d = declared.decimals), false) as declared_fits,
+        coalesce(bool_or(graded.fits and graded.parts = 1 and graded.d = declared.decimals), false) as declared_fits,
+        if(bool_or(graded.fits and graded.parts = 1) or not bool_or(graded.fits), 1, 3) as parts,
         coalesce(
+            min(graded.d) filter (where graded.fits and graded.parts = 1),
             min(graded.d) filter (where graded.fits),
             9 - ceil(log10(nullif(max(observed.largest), 0)))
         )::integer as fewest
@@ -91,6 +103,7 @@ ranged as (
         case when is_declared then declared.low when is_unit then 0 end as low,
         case when is_declared then declared.high when is_unit then 1 end as high,
         if(places.declared_fits, declared.decimals, places.fewest) as decimals,
+        places.parts,
         -- Values that a pack rounds, that need three decimals or more, or that were rounded just now: a tie may be
         -- hidden in the last digit. Whole numbers, tenths and hundredths are taken at their word.
         places.declared_fits or places.fewest not between 0 and 2 as is_rounded
