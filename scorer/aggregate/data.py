@@ -148,9 +148,7 @@ def _cast(frame: pl.DataFrame, source: str) -> pl.DataFrame:
             columns.append(pl.Series(name, [_ABSENT[name]], dtype).new_from_index(0, frame.height))
             continue
         series = frame[name]
-        cast = series.cast(dtype, strict=False)
-        if dtype == pl.Int64() and series.dtype.is_float():
-            cast = pl.select(pl.when(cast.cast(series.dtype) == series).then(cast)).to_series()
+        cast = series.cast(pl.String, strict=False) if dtype == pl.String() else _numbers(series, dtype)
         bad = cast.is_null() & (series.is_not_null() | (name in _NEVER_NULL))
         problems += [
             Problem(source, f"row {row + 1}", f"{name} is {series[row]!r}, which is no {_noun(dtype)}")
@@ -160,6 +158,15 @@ def _cast(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     if problems:
         raise InputError(problems)
     return pl.DataFrame(columns)
+
+
+def _numbers(series: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return the series as numbers; null where one is none, or is no whole number where `dtype` asks for that."""
+    trimmed = series.str.strip_chars() if series.dtype == pl.String else series
+    numbers = trimmed.cast(pl.Float64, strict=False)
+    if dtype == pl.Float64():
+        return numbers
+    return pl.select(pl.when(numbers == numbers.floor()).then(numbers)).to_series().cast(dtype, strict=False)
 
 
 def _noun(dtype: pl.DataType) -> str:
