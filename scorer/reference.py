@@ -338,23 +338,30 @@ class PlainMetric(Protocol):
 class NamedReading(Protocol):
     """A reading as a pack declares it."""
 
-    name: str
-    params: ReadingKind
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def params(self) -> ReadingKind: ...  # noqa: D102
 
 
 class NamedMetric(Protocol):
     """A metric as a pack declares it."""
 
-    name: str
-    params: PlainMetric
-    decimals: int | None
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def params(self) -> PlainMetric: ...  # noqa: D102
+    @property
+    def decimals(self) -> int | None: ...  # noqa: D102
 
 
 class Rules(Protocol):
     """The part of a pack that says how an attempt is scored."""
 
-    readings: Sequence[NamedReading]
-    metrics: Sequence[NamedMetric]
+    @property
+    def readings(self) -> Sequence[NamedReading]: ...  # noqa: D102
+    @property
+    def metrics(self) -> Sequence[NamedMetric]: ...  # noqa: D102
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import export, packs, report, score, sql
+from scorer.cli import check, explain, export, packs, report, score, sql
 from scorer.errors import ExitCode, ScorerError
 
 app = typer.Typer(
@@ -45,6 +45,8 @@ app.command("score")(score.score)
 app.command("report")(report.report)
 app.command("sql")(sql.sql)
 app.command("export")(export.export)
+app.command("check")(check.check)
+app.command("explain")(explain.explain)
 app.command("packs")(packs.packs)
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import polars as pl
 
+from scorer import explain as explaining
 from scorer import export as exports
 from scorer import ingest, packs
 from scorer.aggregate import Data, summary
 from scorer.errors import InputError, Problem, UsageError, nearest
+from scorer.explain import Explanation
 from scorer.ingest import RunFacts
 from scorer.packs import Pack
 from scorer.pipeline.scoring import Account, Job, Progress
@@ -23,7 +25,7 @@ from scorer.store import Store, StoredRun
 from scorer.tables import GOLDS, STRATA, TABLES, TASKS
 from scorer.warehouse import open_locked
 
-__all__ = ["MODES", "Account", "Progress", "eduevidence_report", "export", "report", "score", "sql"]
+__all__ = ["MODES", "Account", "Progress", "eduevidence_report", "explain", "export", "report", "score", "sql"]
 
 MODES = ("empirical", "simulated", "unknown")
 
@@ -112,8 +114,8 @@ def _annotations(
     pack: Pack, facts: RunFacts, golds: str | Path | None, tasks: str | Path | None
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Return the tables golds, tasks and strata, without run_id, from what was named or lies in the run folder."""
-    gold_place = Path(golds) if golds else _beside(facts.folder, GOLD_FOLDERS)
-    task_place = Path(tasks) if tasks else _beside(facts.folder, TASK_FILES)
+    gold_place = Path(golds) if golds else beside(facts.folder, GOLD_FOLDERS)
+    task_place = Path(tasks) if tasks else beside(facts.folder, TASK_FILES)
     problems: list[Problem] = []
     gold_rows, task_rows, strata_rows = (_empty(table.schema) for table in (GOLDS, TASKS, STRATA))
     if gold_place is None and (pack.golds.lists or pack.golds.texts):
@@ -132,7 +134,8 @@ def _annotations(
     return gold_rows, task_rows, strata_rows
 
 
-def _beside(folder: Path | None, names: Sequence[str]) -> Path | None:
+def beside(folder: Path | None, names: Sequence[str]) -> Path | None:
+    """Return the first of the names that lies in the run folder; None where none does, or there is no folder."""
     found = [folder / name for name in names if (folder / name).exists()] if folder else []
     return found[0] if found else None
 
@@ -210,9 +213,7 @@ def _scorer_of(run: StoredRun, named: str | None) -> str:
     if named in known:
         return str(named)
     if named is None:
-        raise UsageError(
-            f"run {run.run_id!r} has scores of several scorers; choose one with --scorer: {', '.join(known)}"
-        )
+        raise UsageError(f"run {run.run_id!r} has scores of several scorers; choose one with --scorer: {listed}")
     raise UsageError(f"run {run.run_id!r} has no scores of {named!r}{nearest(named, known)}")
 
 
@@ -247,3 +248,15 @@ def eduevidence_report(store: str | Path, *, run_id: str | None = None) -> str:
         run = opened.run(run_id)
         statuses = dict(run.frame("attempts", ["status"])["status"].value_counts().iter_rows())
         return to_eduevidence(exports.evaluation(run), statuses, run.row["notes"])
+
+
+def explain(
+    store: str | Path, attempt_id: str, *, run_id: str | None = None, pack: str | Path | None = None
+) -> Explanation:
+    """Explain one attempt of a store: for each metric what decided its value, and where in the response it stands.
+
+    `pack` is the folder of the pack that scored the run, where it is not a built-in one. Raises UsageError for an
+    unknown run or attempt.
+    """
+    with Store(store) as opened:
+        return explaining.explain(opened.run(run_id), attempt_id, pack=pack)

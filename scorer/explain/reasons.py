@@ -1,0 +1,175 @@
+"""What the reference found, in sentences: what counted for a metric's value, what did not, and by how little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import singledispatch
+from typing import Any
+
+from scorer.metrics.choices import ChoiceInRange, NameJudged, SetRecall
+from scorer.metrics.markers import Marker
+from scorer.metrics.sources import SourceJudged, SourceRecall
+from scorer.metrics.units import UnitJudged, UnitMatch, UnitPrecision, UnitRecall
+from scorer.reference import LOWERED, TEXT, Answer, Gold, Judged, Place, Read
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One thing that the metric asks for, or that it looked at."""
+
+    met: bool | None
+    """Whether it counts for the metric; null where it is only told."""
+    text: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that a metric saw of one attempt, and what it made of it."""
+
+    answer: Answer
+    reads: Mapping[str, Read]
+    gold: Gold
+    judged: Judged
+
+
+def place_text(answer: Answer, place: Place) -> str:
+    """Return a place with how often its words stand there."""
+    times = {TEXT: answer.text, LOWERED: answer.lowered}.get(place.within, "").count(place.words)
+    return f"{place} ({times} times)" if times > 1 else str(place)
+
+
+@singledispatch
+def reasons(params: Any, seen: Seen) -> Iterable[Reason]:  # noqa: ARG001  (it chooses the function)
+    """Return why the metric with these parameters has its value; for a kind unknown here, its evidence as it stands."""
+    for evidence in seen.judged.evidence:
+        values = {field.name: getattr(evidence, field.name) for field in fields(evidence)}
+        yield Reason(None, ", ".join(f"{name}: {_value(value)}" for name, value in values.items()))
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, tuple | list):
+        return ", ".join(map(_value, value)) or "none"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+@reasons.register
+def _set_recall(params: SetRecall, seen: Seen) -> Iterator[Reason]:
+    if not seen.judged.evidence:
+        yield Reason(not seen.reads[params.read], f"the gold lists none: right is to name none; {_read(params, seen)}")
+    yield from _names(seen)
+
+
+@reasons.register
+def _choice_in_range(params: ChoiceInRange, seen: Seen) -> Iterator[Reason]:
+    yield Reason(None, _read(params, seen))
+    yield from _names(seen)
+    if not seen.judged.evidence:
+        yield Reason(False, "the gold allows none")
+
+
+def _read(params: SetRecall | ChoiceInRange, seen: Seen) -> str:
+    return f"read out as {params.read}: {', '.join(found.value for found in seen.reads[params.read]) or 'nothing'}"
+
+
+def _names(seen: Seen) -> Iterator[Reason]:
+    for each in _evidence(seen, NameJudged):
+        yield Reason(bool(each.places), each.gold, tuple(place_text(seen.answer, place) for place in each.places))
+
+
+# --- units ------------------------------------------------------------------------------------------------------------
+
+
+@reasons.register
+def _unit_recall(params: UnitRecall, seen: Seen) -> Iterator[Reason]:
+    statements = params.statements(seen.gold)
+    if not statements:
+        yield Reason(True, "the gold lists none")
+    for statement in statements:
+        pairs = [each for each in _evidence(seen, UnitJudged) if each.gold == statement]
+        yield _unit_reason(params, seen, statement, pairs, f"no {params.read} was read out")
+
+
+@reasons.register
+def _unit_precision(params: UnitPrecision, seen: Seen) -> Iterator[Reason]:
+    units = seen.reads[params.read]
+    if not units:
+        yield Reason(True, f"no {params.read} was read out: none is wrong")
+    for unit in units:
+        pairs = [each for each in _evidence(seen, UnitJudged) if each.unit == unit.value]
+        yield _unit_reason(params, seen, unit.value, pairs, "the gold lists nothing that it could hit")
+
+
+def _unit_reason(params: UnitMatch, seen: Seen, asked: str, pairs: Sequence[UnitJudged], none: str) -> Reason:
+    """Tell of one statement (or unit) with which units (or statements) it meets, or which comes nearest."""
+    details = tuple(_pair_text(params, seen, pair, pair.unit if asked == pair.gold else pair.gold) for pair in pairs)
+    return Reason(any(pair.hit for pair in pairs), quoted(asked), details or (none,))
+
+
+def _pair_text(params: UnitMatch, seen: Seen, pair: UnitJudged, other: str) -> str:
+    name = _unit_name(params, seen, pair.unit) if other == pair.unit else "gold"
+    run = f"shared run {quoted(pair.shared_run)}" if pair.shared_run else f"no shared run of {params.run} characters"
+    share = overlap_text(pair.overlap, params.overlap, pair.shared_tokens)
+    return f"{'hit' if pair.hit else 'nearest miss'}: {name} {quoted(other)}: {share}; {run}"
+
+
+def _unit_name(params: UnitMatch, seen: Seen, unit: str) -> str:
+    values = [found.value for found in seen.reads[params.read]]
+    return f"{params.read} {values.index(unit) + 1}"
+
+
+# --- sources and markers ----------------------------------------------------------------------------------------------
+
+
+@reasons.register
+def _source_recall(params: SourceRecall, seen: Seen) -> Iterator[Reason]:
+    judged = _evidence(seen, SourceJudged)
+    if not judged:
+        yield Reason(True, "the gold lists none")
+    for each in judged:
+        names = f"names in the answer: {', '.join(each.names_held) or 'none'}"
+        centuries = f"centuries in the answer: {', '.join(each.centuries_held) or 'none'}"
+        share = overlap_text(each.overlap, params.overlap, each.shared_tokens)
+        yield Reason(each.mentioned, quoted(each.source), (share, f"{names}; {centuries}"))
+
+
+@reasons.register
+def _marker(params: Marker, seen: Seen) -> Iterator[Reason]:
+    held = [evidence.marker for evidence in seen.judged.evidence]
+    for marker in held:
+        yield Reason(True, place_text(seen.answer, Place(marker, LOWERED)))
+    if not held:
+        yield Reason(False, f"none of the {len(params.markers)} markers occurs: {', '.join(params.markers)}")
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+_LONG = 120
+_TOKENS_SHOWN = 12
+
+
+def quoted(text: str) -> str:
+    """Return the text in quotation marks, on one line, its middle left out where it is long."""
+    line = " ".join(text.split())
+    if len(line) > _LONG:
+        half = _LONG // 2
+        line = f"{line[:half]} […{len(line) - 2 * half} characters…] {line[-half:]}"
+    return f"“{line}”"
+
+
+def overlap_text(share: float, wanted: float, shared: Sequence[str]) -> str:
+    """Return an overlap beside the one that would do, with the tokens that make it."""
+    shown = ", ".join(shared[:_TOKENS_SHOWN]) or "none"
+    more = f" and {len(shared) - _TOKENS_SHOWN} more" if len(shared) > _TOKENS_SHOWN else ""
+    relation = "reaches" if share >= wanted else "is below"
+    return f"overlap {share:.4g} {relation} {wanted:g} (shared tokens: {shown}{more})"
+
+
+def _evidence(seen: Seen, made: type[Any]) -> list[Any]:
+    return [each for each in seen.judged.evidence if isinstance(each, made)]
