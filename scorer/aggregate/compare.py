@@ -81,6 +81,19 @@ class Comparison:
     """One metric of one side and one k a row: see `reliability`."""
     notes: list[str]
     """A sentence for each comparison, then what must be known to read them."""
+    notice: str | None
+    """What must be said before and after all else: that a run is simulated."""
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables by name."""
+        return {
+            "summary": self.summary,
+            "comparisons": self.comparisons,
+            "mcnemar": self.mcnemar,
+            "variance": self.variance,
+            "reliability": self.reliability,
+        }
 
 
 def compare(
@@ -137,7 +150,8 @@ def compare(
         *_unscored(data, sides, summary),
         *_about_runs(data, sides, pairings),
     ]
-    return Comparison(summary, comparisons.select(_COLUMNS), mcnemar, variance, reliability, notes)
+    notice = _notice(data, sides)
+    return Comparison(summary, comparisons.select(_COLUMNS), mcnemar, variance, reliability, notes, notice)
 
 
 def check_metric(data: Data, metric: str | None) -> None:
@@ -213,11 +227,19 @@ def _unscored(data: Data, sides: Sides, summary: pl.DataFrame) -> Iterator[str]:
         yield f"{metric}: {total} attempts of {system} are unscored and count in no mean ({counts}){within}"
 
 
+def _notice(data: Data, sides: Sides) -> str | None:
+    runs = data.runs.join(sides.members, on="run_id", how="semi")
+    simulated = runs.filter(pl.col("mode") == "simulated")["run_id"].unique().sort().to_list()
+    if not simulated:
+        return None
+    named = f" ({', '.join(simulated)})" if any(simulated) and runs["run_id"].n_unique() > 1 else ""
+    return f"SIMULATED{named}, harness validation only, not model performance"
+
+
 def _about_runs(data: Data, sides: Sides, pairings: pl.DataFrame) -> Iterator[str]:
     runs = sides.members["run_id"].unique().sort().to_list()
-    modes = data.runs.filter(pl.col("run_id").is_in(runs) & (pl.col("mode") == "simulated"))
-    for run_id in modes["run_id"].unique().sort():
-        yield f"Run {run_id} is SIMULATED: harness validation only, not model performance"
+    for run_id, mode in data.runs.join(sides.members, on="run_id", how="semi").select("run_id", "mode").iter_rows():
+        yield f"Run {run_id} is {mode}" if run_id else f"The scores are of mode {mode}"
     if len(runs) > 1:
         yield from conflicting_levels(data.strata, runs)
         several = (
