@@ -126,7 +126,7 @@ class Rows:
 
     def take(self) -> Piece:
         """Return what was gathered and start anew."""
-        found = sorted({name for row in self.rows for name in row})
+        found = sorted({PLACE, FAULT}.union(*self.rows))
         columns = {name: [row.get(name) for row in self.rows] for name in found}
         frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String()))
         piece = Piece(self.source, frame, self.refused, self.problems)
