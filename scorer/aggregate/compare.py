@@ -150,7 +150,7 @@ def compare(
         *_unscored(data, sides, summary),
         *_about_runs(data, sides, pairings),
     ]
-    notice = _notice(data, sides)
+    notice = notice_of(data, sides)
     return Comparison(summary, comparisons.select(_COLUMNS), mcnemar, variance, reliability, notes, notice)
 
 
@@ -227,7 +227,8 @@ def _unscored(data: Data, sides: Sides, summary: pl.DataFrame) -> Iterator[str]:
         yield f"{metric}: {total} attempts of {system} are unscored and count in no mean ({counts}){within}"
 
 
-def _notice(data: Data, sides: Sides) -> str | None:
+def notice_of(data: Data, sides: Sides) -> str | None:
+    """Return what must stand at the head and the foot of a page: that a run is simulated."""
     runs = data.runs.join(sides.members, on="run_id", how="semi")
     simulated = runs.filter(pl.col("mode") == "simulated")["run_id"].unique().sort().to_list()
     if not simulated:

@@ -53,7 +53,7 @@ def compare(
 
     one_of("--format", format, FORMATS)
     strata = stratum or []
-    data = _with_ranges(aggregate.open_scores(source, strata=strata), range or [])
+    data = with_ranges(aggregate.open_scores(source, strata=strata), range or [])
     made = aggregate.compare(
         data,
         systems=systems,
@@ -77,7 +77,7 @@ def compare(
         emit(written.comparison_text(made.tables, made.notes, made.notice, width), to)
 
 
-def _with_ranges(data: Data, ranges: list[str]) -> Data:
+def with_ranges(data: Data, ranges: list[str]) -> Data:
     """Give metrics the ranges that were asked for: `0:100`, `points=0:130`, `seconds=0:60:lower`."""
     for text in ranges:
         metric, _, limits = text.rpartition("=")
