@@ -32,9 +32,8 @@ def extract(answers: pl.DataFrame, readings: Sequence[Reading]) -> dict[str, pl.
 
 
 def _numbered(found: pl.DataFrame) -> pl.DataFrame:
-    """Return `found` with the rows of each answer numbered; it is sorted by row, and in each row as it should be."""
-    position = pl.int_range(pl.len()) - pl.int_range(pl.len()).first().over("row")
-    return found.select("row", position.alias("position"), "value")
+    """Return `found` with the rows of each answer numbered, in the order that they stand in."""
+    return found.select("row", pl.int_range(pl.len()).over("row").alias("position"), "value")
 
 
 # ---- the JSON block ----

@@ -17,6 +17,7 @@ from scorer.metrics import KINDS, MetricKind
 from scorer.metrics.rubric import Criterion, Rubric, Terms
 from scorer.parameters import Between, Refers
 from scorer.reference import READINGS, ReadingKind
+from scorer.text import any_of_lowered
 
 Made = TypeVar("Made")
 
@@ -132,6 +133,11 @@ def load(name_or_path: str | Path, ruleset: str | None = None) -> Pack:
     return pack
 
 
+def rulesets(name_or_path: str | Path) -> list[str]:
+    """Return the names of a pack's rulesets in the order of its file; none where it has a rubric only."""
+    return list(_read_toml(_folder(name_or_path) / "pack.toml", []).get("rulesets", {}))
+
+
 def _folder(name_or_path: str | Path) -> Path:
     built_in = assets.datasets_folder() / str(name_or_path)
     if str(name_or_path) in available():
@@ -158,6 +164,8 @@ def _lexicon_problems(lexicon: Mapping[str, Any], source: str) -> list[Problem]:
             place = f"{key}.{inner}" if inner else key
             if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
                 problems.append(Problem(source, place, "must be a list of texts, none of them empty"))
+            elif not words and not inner:
+                problems.append(Problem(source, place, "is empty; leave it out"))
             elif len(set(words)) < len(words):
                 problems.append(Problem(source, place, "holds the same text twice"))
     return problems
@@ -327,10 +335,26 @@ class _PackReader:
             self._problem(place, f"{value!r} names no {mark.to}{where}{nearest(str(value), known)}")
             return value
         if mark.to == "list":
-            return tuple(self.lexicon[value])
+            words = tuple(self.lexicon[value])
+            self._fitting(place, words, mark)
+            return words
         if mark.to == "table":
-            return {name: tuple(words) for name, words in self.lexicon[value].items()}
+            spellings = self.lexicon[value].items()
+            terms = {name: tuple(words) if isinstance(words, list) else () for name, words in spellings}
+            self._fitting(place, tuple(terms), mark)
+            return terms
         return value
+
+    def _fitting(self, place: str, words: tuple[str, ...], mark: Refers) -> None:
+        """Add a problem for each word that cannot do what it is there for."""
+        for word in words if all(isinstance(word, str) for word in words) else ():
+            if mark.longest is not None and len(word) > mark.longest:
+                self._problem(place, f"{word!r} of lexicon.toml is longer than {mark.longest}")
+            try:
+                if mark.lowered:
+                    any_of_lowered([word])
+            except ValueError as error:
+                self._problem(place, f"lexicon.toml: {error}")
 
     def _table(self, place: str, value: Any) -> dict[str, Any]:
         if isinstance(value, dict):

@@ -94,11 +94,11 @@ class SourceRecall:
         pairs = pairs.with_columns(response=batch.answers["response"].gather(rows), lowered=batch.lowered.gather(rows))
         words_held = _words_held(pairs)
         named = words_held.filter(~pl.col("words").is_in(self.no_names)).join(_dated(pairs), on="pair", how="semi")
-        mentioned, left = _split(pairs, pl.col("pair").is_in(named["pair"].unique()))
+        mentioned, left = _split(pairs, pl.col("pair").is_in(named["pair"].unique().implode()))
         found = [mentioned["row"]]
 
         # Bounds first. What the response itself holds of the bigrams, its Chinese characters alone hold too. A word
-        # between blanks is a word of the response; one that stands elsewhere may be a part of another.
+        # between blanks is a word of the response, if it ends in a letter; elsewhere it may be a part of another.
         bounds = left.with_columns(
             shared=_number_held(left, "bigrams", "response") + _number(words_held.filter("alone"), left),
             words_open=_number(words_held.filter(~pl.col("alone")), left),
@@ -125,11 +125,12 @@ class SourceRecall:
 def _words_held(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return the words of the sources that stand anywhere in the lowercased response: `pair`, `words`, `alone`."""
     word = pl.col("words")
+    spaced = pl.col("lowered").str.contains(pl.concat_str(pl.lit(" "), word, pl.lit(" ")), literal=True)
     return (
         pairs.select("pair", "lowered", "words")
         .explode("words")
         .filter(pl.col("lowered").str.contains(word, literal=True))
-        .with_columns(alone=pl.col("lowered").str.contains(pl.concat_str(pl.lit(" "), word, pl.lit(" ")), literal=True))
+        .with_columns(alone=spaced & ~word.str.ends_with("-"))
         .select("pair", "words", "alone")
     )
 

@@ -110,12 +110,10 @@ class UnitMatch:
         pairs = pairs.filter((pl.col("shared") == 0) | ~enough)
 
         runs = self._runs(pairs)
-        hit = _holding_run(pairs, runs.filter(pl.col("rank") < FIRST_RUNS))
-        hits.append(pairs.filter(pl.col("pair").is_in(hit)))
-        pairs = pairs.filter(~pl.col("pair").is_in(hit))
-        hit = _holding_run(pairs, runs.filter(pl.col("rank") >= FIRST_RUNS))
-        hits.append(pairs.filter(pl.col("pair").is_in(hit)))
-        pairs = pairs.filter(~pl.col("pair").is_in(hit))
+        for some in (runs.filter(pl.col("rank") < FIRST_RUNS), runs.filter(pl.col("rank") >= FIRST_RUNS)):
+            holding = _holding_run(pairs, some)
+            hits.append(pairs.join(holding, on="pair", how="semi"))
+            pairs = pairs.join(holding, on="pair", how="anti")
 
         # What is left is a hit only if the unit is the smaller set.
         smaller = pl.min_horizontal(pl.col("wanted"), text.token_count(pl.col("value")))
@@ -154,7 +152,7 @@ class _Pair(NamedTuple):
         return UnitJudged(self.unit, self.gold, self.hit, shared, self.overlap, self.shared_run)
 
 
-def _holding_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> pl.Series:
+def _holding_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     """Return `pair` of those whose unit holds one of the statement's runs."""
     few, many = runs.filter(~pl.col("needs_token")), runs.filter(pl.col("needs_token"))
     tests = pl.concat(
@@ -163,7 +161,7 @@ def _holding_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> pl.Series:
         .join(some.select("statement", "run"), on="statement")
         for condition, some in ((pl.lit(value=True), few), (pl.col("shared") > 0, many))
     )
-    return tests.filter(pl.col("value").str.contains(pl.col("run"), literal=True))["pair"].unique()
+    return tests.filter(pl.col("value").str.contains(pl.col("run"), literal=True)).select("pair")
 
 
 def _slices(pairs: pl.DataFrame, tests: pl.Expr) -> Iterator[pl.DataFrame]:
