@@ -10,12 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from scorer import explain as explaining
 from scorer import export as exports
 from scorer import ingest, packs
 from scorer.aggregate import Data, summary
 from scorer.errors import InputError, Problem, UsageError, nearest
-from scorer.explain import Explanation
+from scorer.explain import Explainer, Explanation
 from scorer.ingest import RunFacts
 from scorer.packs import Pack
 from scorer.pipeline.scoring import Account, Job, Progress
@@ -259,4 +258,4 @@ def explain(
     unknown run or attempt.
     """
     with Store(store) as opened:
-        return explaining.explain(opened.run(run_id), attempt_id, pack=pack)
+        return Explainer(opened.run(run_id), pack).explain(attempt_id)

@@ -1,0 +1,195 @@
+"""Explains attempts of a stored run: runs the plain reference on them and lays it beside what the store holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from scorer import packs
+from scorer.errors import PackError, UsageError
+from scorer.explain.data import Explanation, MetricExplained, ReadOut, ScorerExplained
+from scorer.explain.judgements import Judgement, judgements_of, rubric_reasons
+from scorer.explain.marks import Mark, evidence_marks, read_label, read_marks
+from scorer.explain.reasons import Seen, reasons
+from scorer.packs import Metric, Pack
+from scorer.reference import Answer, Evaluation, Gold, evaluate
+from scorer.store import StoredRun
+
+COMPLETED = "completed"
+_IDS_SEARCHED = 5_000
+"""For the nearest name of an unknown attempt, no more ids than these are looked at."""
+
+
+class Explainer:
+    """Explains attempts of one stored run; the packs are loaded once.
+
+    The pack of each scorer is the built-in one of that name, or the one at the path `pack`. Where it is not the pack
+    that made the stored values (their hashes differ), or there is none, the scorer's notes say so.
+    """
+
+    def __init__(self, run: StoredRun, pack: str | Path | None = None) -> None:
+        """Load packs. Raises UsageError where `pack` made none of the run's scores, PackError where it is wrong."""
+        self._run = run
+        self._signatures: dict[str, dict[str, Any]] = dict(run.signature.get("scorers", {}))
+        given = packs.load(pack) if pack else None
+        if given and all(made.get("pack") != given.name for made in self._signatures.values()):
+            known = ", ".join(self._signatures)
+            raise UsageError(f"pack {str(pack)!r} scored nothing in run {run.run_id!r}; it was scored by {known}")
+        self._packs = {
+            scorer: _pack_of(made, pack if given and made.get("pack") == given.name else made.get("pack"))
+            for scorer, made in self._signatures.items()
+        }
+
+    def explain(self, attempt_id: str) -> Explanation:
+        """Explain one attempt. Raises UsageError where the run has no such attempt."""
+        run = self._run
+        attempt = _attempt(run, attempt_id)
+        task_id = str(attempt["task_id"])
+        gold = _gold(run, task_id)
+        judgements = tuple(judgements_of(_rows(run, "judgements", attempt_id), _rows(run, "criteria", attempt_id)))
+        answer = Answer(attempt["response"] or "")
+        is_scored = attempt["status"] == COMPLETED and attempt["fault"] is None
+        scorers: list[ScorerExplained] = []
+        marks: set[Mark] = set()
+        stored = _rows(run, "scores", attempt_id)
+        for scorer in stored["scorer"].unique(maintain_order=True):
+            rows = stored.filter(pl.col("scorer") == scorer)
+            made = self._signatures.get(scorer, {})
+            if made.get("judge"):
+                scorers.append(ScorerExplained(scorer, (), (), tuple(_judged(rows, made, judgements))))
+                continue
+            pack, notes = self._packs.get(scorer, (None, _NO_PACK))
+            evaluation = evaluate(pack, answer.text, gold) if pack and is_scored else Evaluation({}, {})
+            explained = tuple(_metrics(pack, rows, evaluation, answer, gold))
+            notes += _disagreement(explained)
+            scorers.append(ScorerExplained(scorer, notes, tuple(_reads(pack, evaluation)), explained))
+            marks.update(_marks(pack, evaluation, answer))
+        return Explanation(
+            run_id=run.run_id,
+            mode=run.row["mode"],
+            attempt_id=attempt_id,
+            task_id=task_id,
+            system=attempt["system"],
+            repeat=attempt["repeat"],
+            status=attempt["status"],
+            prompt=_prompt(run, task_id),
+            response=attempt["response"],
+            fault=attempt["fault"],
+            error=attempt["error"],
+            gold=gold,
+            scorers=tuple(scorers),
+            judgements=judgements,
+            marks=tuple(sorted(marks)),
+        )
+
+
+_NO_PACK = ("these values were made elsewhere: no pack explains them",)
+
+
+def _pack_of(made: Mapping[str, Any], place: str | Path | None) -> tuple[Pack | None, tuple[str, ...]]:
+    """Return the pack at `place` under the scorer's ruleset, and what is to be said of it."""
+    if place is None or made.get("judge"):
+        return None, _NO_PACK
+    try:
+        pack = packs.load(place, made.get("ruleset") or None)
+    except (PackError, UsageError) as error:
+        return None, (f"no pack explains these values: {error}; name the folder of the pack with --pack",)
+    if pack.hash != made.get("pack_hash"):
+        return pack, (f"pack {place} is not the one that made these values (its hash differs): these are its rules",)
+    return pack, ()
+
+
+def _disagreement(explained: Sequence[MetricExplained]) -> tuple[str, ...]:
+    names = ", ".join(each.metric for each in explained if not each.agrees)
+    return (f"the stored value differs from what follows for {names}",) if names else ()
+
+
+# --- one scorer -------------------------------------------------------------------------------------------------------
+
+
+def _reads(pack: Pack | None, evaluation: Evaluation) -> Iterator[ReadOut]:
+    for reading in pack.readings if pack else ():
+        for position, found in enumerate(evaluation.reads.get(reading.name, ())):
+            label = read_label(reading, position, found)
+            yield ReadOut(reading.name, position, found.value, reading.kind, found.places, label)
+
+
+def _metrics(
+    pack: Pack | None, rows: pl.DataFrame, evaluation: Evaluation, answer: Answer, gold: Gold | None
+) -> Iterator[MetricExplained]:
+    """Yield every stored metric of a scorer, in the pack's order where it has one."""
+    declared: dict[str, Metric] = {metric.name: metric for metric in pack.metrics} if pack else {}
+    order = list(declared)
+    stored = sorted(rows.iter_rows(named=True), key=lambda row: _position(order, row["metric"]))
+    for row in stored:
+        name = row["metric"]
+        judged = evaluation.metrics.get(name)
+        if judged is None or name not in declared:
+            yield MetricExplained(name, row["value"], row["reason"])
+            continue
+        seen = Seen(answer, evaluation.reads, gold or {}, judged)
+        why = tuple(reasons(declared[name].params, seen))
+        kind = declared[name].kind
+        yield MetricExplained(name, row["value"], row["reason"], kind, judged.value, judged.evidence, why)
+
+
+def _judged(rows: pl.DataFrame, made: Mapping[str, Any], judgements: Sequence[Judgement]) -> Iterator[MetricExplained]:
+    """Yield every stored metric of a rubric under one judge and policy."""
+    for name, value, reason in rows.select("metric", "value", "reason").iter_rows():
+        why = tuple(rubric_reasons(name, value, made, judgements))
+        yield MetricExplained(name, value, reason, kind="rubric", reasons=why)
+
+
+def _position(order: Sequence[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)
+
+
+def _marks(pack: Pack | None, evaluation: Evaluation, answer: Answer) -> Iterator[Mark]:
+    for reading in pack.readings if pack else ():
+        yield from read_marks(reading, evaluation.reads.get(reading.name, ()), answer)
+    for judged in evaluation.metrics.values():
+        for evidence in judged.evidence:
+            yield from evidence_marks(evidence, answer)
+
+
+# --- rows of the store ------------------------------------------------------------------------------------------------
+
+
+def _attempt(run: StoredRun, attempt_id: str) -> dict[str, Any]:
+    rows = _rows(run, "attempts", attempt_id)
+    if rows.height:
+        return rows.row(0, named=True)
+    ids = run.frame("attempts", ["attempt_id"])["attempt_id"].head(_IDS_SEARCHED)
+    near = get_close_matches(attempt_id, ids.to_list(), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "its table attempts lists them"
+    raise UsageError(f"run {run.run_id!r} has no attempt {attempt_id!r}; {hint}")
+
+
+def _rows(run: StoredRun, table: str, attempt_id: str) -> pl.DataFrame:
+    return _scan(run, table, pl.col("attempt_id") == attempt_id)
+
+
+def _scan(run: StoredRun, table: str, condition: pl.Expr) -> pl.DataFrame:
+    """Return some rows of a table, without holding the others."""
+    path = run.file(table)
+    if path is None:
+        return run.frame(table)
+    return pl.scan_parquet(path, glob=False).filter(condition).collect()
+
+
+def _gold(run: StoredRun, task_id: str) -> Gold | None:
+    rows = _scan(run, "golds", pl.col("task_id") == task_id)
+    fields: dict[str, list[str]] = defaultdict(list)
+    for field, value in rows.sort("field", "position").select("field", "value").iter_rows():
+        fields[field].append(value)
+    return dict(fields) if rows.height else None
+
+
+def _prompt(run: StoredRun, task_id: str) -> str | None:
+    rows = _scan(run, "tasks", pl.col("task_id") == task_id)
+    return rows["prompt"][0] if rows.height else None
