@@ -92,3 +92,13 @@ def metrics(run_id: str, scorer: str, rubric: Rubric) -> pl.DataFrame:
     ranges = {**rubric.most, TOTAL: rubric.terms.total, SCORE: rubric.terms.scale, PASSED: 1}
     rows = [(run_id, scorer, name, 0.0, float(high), True, None, name == TOTAL) for name, high in ranges.items()]
     return pl.DataFrame(rows, schema=METRICS.schema, orient="row")
+
+
+def turned(found: pl.DataFrame, policy: str) -> dict[str, int]:
+    """Return how many verdicts each other policy would turn, of those that both give; `found` is from `verdicts`."""
+    key = [*_KEY, "passed"]
+    given = found.filter(pl.col("passed").is_not_null())
+    chosen = given.filter(pl.col("policy") == policy).select(key)
+    others = given.join(chosen, on=_KEY, how="inner", suffix="_chosen")
+    differ = others.filter(pl.col("passed") != pl.col("passed_chosen"))
+    return {other: differ.filter(pl.col("policy") == other).height for other in POLICIES if other != policy}

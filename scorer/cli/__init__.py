@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import check, compare, explain, export, packs, report, score, sql
+from scorer.cli import check, compare, explain, export, judge, packs, report, score, sql
 from scorer.errors import ExitCode, ScorerError
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ app.command("export")(export.export)
 app.command("check")(check.check)
 app.command("explain")(explain.explain)
 app.command("packs")(packs.packs)
+app.add_typer(judge.app)
 
 
 def main() -> None:

@@ -31,6 +31,9 @@ from scorer.tables import ATTEMPTS, CRITERIA, JUDGEMENTS, STRATA, TASKS
 
 MODES = ("empirical", "simulated", "unknown")
 
+UNKNOWN = "unknown"
+"""The level of tasks whose level nobody gives."""
+
 Key = tuple[str, str, int]
 """An attempt: system, task, repeat."""
 
@@ -135,7 +138,7 @@ class _Import:
         self.pack, self.rubric, self.known = pack, rubric, known
         self.skip_unknown_tasks, self.strict = skip_unknown_tasks, strict
         self.task_ids = _task_lookup(known.tasks)
-        self.levels = {(task, name): level for task, name, level in known.strata.iter_rows()}
+        self.levels = {(task, name): level for task, name, level in known.strata.iter_rows() if level != UNKNOWN}
         self.attempt_ids = _attempt_lookup(known.attempts)
         self.evaluations: list[_Evaluation] = []
         self.notes = Notes()
@@ -309,13 +312,13 @@ class _Import:
             self.notes.problems.append(Problem("<judgements>", "", "no evaluation can be used"))
         if self.notes.problems:
             raise InputError(self.notes.problems)
-        ids = self._ids(kept)
+        ids, tasks = self._ids(kept), self._task_table(kept)
         return Judgements(
             judgements=_judgement_table(kept, ids),
             criteria=_criteria_table(kept, ids, self.rubric),
             attempts=None if self.attempt_ids is not None else _attempt_table(ids),
-            tasks=self._task_table(kept),
-            strata=self._strata_table(),
+            tasks=tasks,
+            strata=self._strata_table(tasks),
             refused=self.notes.refused(),
             flags=self.notes.flags(),
             mode=next(iter(self.modes), None),
@@ -375,10 +378,12 @@ class _Import:
             "task_id", pl.lit(None, pl.String).alias("prompt"), pl.lit(None, pl.String).alias("language")
         )
 
-    def _strata_table(self) -> pl.DataFrame:
-        """Return the task table's strata, and those that only the judgements give."""
-        rows = [(task, name, level) for (task, name), level in self.levels.items()]
-        rows += [(*key, level) for key, (level, _) in self.seen_levels.items() if key not in self.levels]
+    def _strata_table(self, tasks: pl.DataFrame) -> pl.DataFrame:
+        """Return every task's level in each stratum: the task table's, else the judgements', else `unknown`."""
+        seen = {key: level for key, (level, _) in self.seen_levels.items()}
+        levels = seen | self.levels
+        keys = [(task, name) for task in tasks["task_id"] for name in self.pack.strata]
+        rows = [(*key, levels.get(key, UNKNOWN)) for key in keys]
         return pl.DataFrame(rows, schema=_without_run(STRATA.schema), orient="row").sort("task_id", "stratum")
 
 

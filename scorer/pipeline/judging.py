@@ -214,6 +214,7 @@ class _Import:
     def publish(self) -> JudgeAccount:
         """Write every table and publish."""
         mode = self._mode()
+        self._check_judges()
         attempts = self._attempts()
         judgements, criteria, unchanged = self._together()
         made = self._scorers(judgements)
@@ -289,13 +290,31 @@ class _Import:
 
     def _scorers(self, judgements: pl.DataFrame) -> dict[str, Judging]:
         """Return every scorer that these judgements change: by the policy asked for, and by those that the run has."""
-        judges = judgements["judge_id"].unique().sort()
         pack, asked = self.files.pack.name, self.judging
-        made = {}
-        for name, by in self._stored_scorers().items():
-            if by["pack"] == pack and by.get("judge") in judges:
-                made[name] = Judging.of(self.files.rubric, by["ruleset"], by["evaluations"])
-        return made | {rubric.scorer_name(pack, asked.policy, judge): asked for judge in judges}
+        mine = {name: by for name, by in self._stored_scorers().items() if by["pack"] == pack and "judge" in by}
+        judges = {*self.read.judgements["judge_id"], *(by["judge"] for by in mine.values())}
+        judges &= {*judgements["judge_id"]}
+        before = {
+            name: Judging.of(self.files.rubric, by["ruleset"], by["evaluations"])
+            for name, by in mine.items()
+            if by["judge"] in judges
+        }
+        return before | {rubric.scorer_name(pack, asked.policy, judge): asked for judge in sorted(judges)}
+
+    def _check_judges(self) -> None:
+        """Raise InputError where a judge's name stands for judgements by another rubric: the two would mix."""
+        others = {by["judge"]: by["pack"] for by in self._stored_scorers().values() if "judge" in by}
+        problems = [
+            Problem(
+                str(self.store),
+                f"judge {judge!r}",
+                f"has judged run {self.run_id!r} by the rubric of {others[judge]}; tell the two apart by judge.rubric",
+            )
+            for judge in sorted({*self.read.judgements["judge_id"]})
+            if others.get(judge, self.files.pack.name) != self.files.pack.name
+        ]
+        if problems:
+            raise InputError(problems)
 
     def _stored_scorers(self) -> Mapping[str, Any]:
         return self.stored.signature["scorers"] if self.stored else {}
