@@ -73,8 +73,8 @@ select
     -- The total in units of the last decimal (or a third of it): a whole number, so that sums of it are equal or not,
     -- without a doubt.
     list_sum(
-        list_transform(averaged.attempt_values, lambda v: round(v * scales.parts * power(10, scales.decimals))::hugeint)
-    ) as points,
+        list_transform(averaged.attempt_values, lambda v: round(v * scales.parts * power(10, scales.decimals))::bigint)
+    )::bigint as points,
     len(list_filter(averaged.attempt_values, lambda v: v = 1)) as n_ones,
     len(list_filter(averaged.attempt_values, lambda v: v not in (0, 1))) = 0 as is_binary,
     averaged.attempt_values[1] as least_value,

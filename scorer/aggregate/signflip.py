@@ -8,9 +8,11 @@ numbers of the last decimal, so that two sums are equal or not, without a doubt.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,6 +34,19 @@ _MOST_EXACT = 2**50
 
 _ROWS_AT_ONCE = 1_000
 
+_SCHEMA = {
+    "row_id": pl.Int64(),
+    "p_value": pl.Float64(),
+    "p_method": pl.String(),
+    "n_resamples": pl.Int64(),
+    "n_nonzero": pl.Int64(),
+    "n_above": pl.Int64(),
+    "n_below": pl.Int64(),
+    "n_tied": pl.Int64(),
+    "is_identical": pl.Boolean(),
+    "is_constant": pl.Boolean(),
+}
+
 Bits = Callable[[pl.Series, int], NDArray[np.uint64]]
 """Gives 64 random bits for each of the named clusters and so many blocks: clusters x blocks."""
 
@@ -40,8 +55,8 @@ Bits = Callable[[pl.Series, int], NDArray[np.uint64]]
 class Differences:
     """The paired differences of one test as whole numbers, in one unit."""
 
-    clusters: list[str]
-    """What flips its sign together: the questions, or their groups."""
+    clusters: NDArray[np.int64]
+    """What flips its sign together, the questions or their groups, by number."""
     sums: Numbers
     """The difference of each cluster, whole numbers."""
     slack: float
@@ -75,13 +90,14 @@ def sign_flips(pairings: pl.DataFrame, bits: Bits, threads: int | None = None) -
     Columns: `row_id`, `p_value` (null without a common question), `p_method` (exact, monte_carlo), `n_resamples`,
     `n_nonzero` (clusters with a difference), `n_above`, `n_below`, `n_tied` (questions), `is_identical`, `is_constant`.
     """
-    common = pairings.filter("is_common").partition_by("row_id", as_dict=True, include_key=False)
-    tests = {row_id: differences(part) for (row_id,), part in common.items()}
+    common = pairings.filter("is_common").sort("row_id", maintain_order=True)
+    names = common["cluster"].unique().sort()
+    tests = dict(_tests(common))
     with ThreadPoolExecutor(threads) as pool:
         counted = dict(zip(tests, pool.map(exact_p, tests.values()), strict=True))
     exact = {row_id: p for row_id, p in counted.items() if p is not None}
     left = {row_id: test for row_id, test in tests.items() if row_id not in exact}
-    sampled = dict(zip(left, sampled_p(list(left.values()), bits), strict=True))
+    sampled = dict(zip(left, sampled_p(list(left.values()), names, bits), strict=True))
     rows = [
         {
             "row_id": row_id,
@@ -97,62 +113,72 @@ def sign_flips(pairings: pl.DataFrame, bits: Bits, threads: int | None = None) -
         }
         for row_id, test in tests.items()
     ]
-    return pl.DataFrame(
-        rows,
-        schema={
-            "row_id": pl.Int64(),
-            "p_value": pl.Float64(),
-            "p_method": pl.String(),
-            "n_resamples": pl.Int64(),
-            "n_nonzero": pl.Int64(),
-            "n_above": pl.Int64(),
-            "n_below": pl.Int64(),
-            "n_tied": pl.Int64(),
-            "is_identical": pl.Boolean(),
-            "is_constant": pl.Boolean(),
-        },
-    )
+    return pl.DataFrame(rows, schema=_SCHEMA)
 
 
-def differences(questions: pl.DataFrame) -> Differences:
+def _tests(common: pl.DataFrame) -> Iterator[tuple[int, Differences]]:
+    """Yield each test's differences; `common` is in the order of `row_id`."""
+    columns = {name: common[name].to_numpy() for name in ("points_a", "n_a", "points_b", "n_b", "is_rounded")}
+    columns["cluster"] = common["cluster"].rank("dense").cast(pl.Int64).to_numpy() - 1
+    for row_id, start, length in (
+        common["row_id"]
+        .rle()
+        .struct.unnest()
+        .select("value", start=pl.col("len").cum_sum() - pl.col("len"), length="len")
+        .iter_rows()
+    ):
+        part = {name: column[start : start + length] for name, column in columns.items()}
+        yield row_id, differences(**part)
+
+
+def differences(
+    *,
+    points_a: NDArray[np.int64],
+    n_a: NDArray[np.int64],
+    points_b: NDArray[np.int64],
+    n_b: NDArray[np.int64],
+    cluster: NDArray[np.int64],
+    is_rounded: NDArray[np.bool_],
+) -> Differences:
     """Bring the common questions of one test to whole numbers of one unit, and those of a cluster together.
 
-    Reads `cluster`, `points_a`, `points_b` (totals in units of the last decimal), `n_a`, `n_b` (scored attempts) and
-    `is_rounded`. The unit is the last decimal over the least common multiple of the repeats.
+    `points` are totals in units of the last decimal and `n` the scored attempts behind them, for either side. The unit
+    of the differences is the last decimal over the least common multiple of the attempts.
     """
-    unit, d = _whole_differences(questions)
-    rounding = unit if questions["is_rounded"][0] else 0.0
+    unit, d = _whole_differences(points_a, n_a, points_b, n_b)
+    rounding = unit if is_rounded[0] else 0.0
     is_constant = bool(d.max() - d.min() <= rounding) and bool(np.abs(d).max() > rounding)
     # Two means that differ by no more than the last decimal may be equal: a tie.
     d = np.where(np.abs(d) <= rounding, 0.0, d)
-    names, position = np.unique(questions["cluster"].to_numpy(), return_inverse=True)
-    sums = np.bincount(position, weights=d, minlength=len(names))
-    divisor = max(math.gcd(*(int(x) for x in sums)), 1)
+    clusters, position = np.unique(cluster, return_inverse=True)
+    sums = np.bincount(position, weights=d, minlength=len(clusters))
+    divisor = max(math.gcd(*sums.astype(np.int64).tolist()), 1)
     return Differences(
-        clusters=names.tolist(),
+        clusters=clusters,
         sums=sums / divisor,
         slack=float(len(d) * rounding // divisor),
         n_above=int(np.sum(d > 0)),
         n_below=int(np.sum(d < 0)),
         n_tied=int(np.sum(d == 0)),
-        is_constant=is_constant and len(set(sums.tolist())) == 1,
+        is_constant=is_constant and len(np.unique(sums)) == 1,
     )
 
 
-def _whole_differences(questions: pl.DataFrame) -> tuple[float, Numbers]:
+def _whole_differences(
+    points_a: NDArray[np.int64], n_a: NDArray[np.int64], points_b: NDArray[np.int64], n_b: NDArray[np.int64]
+) -> tuple[float, Numbers]:
     """Return what one last decimal is worth in the unit, and the differences in it: whole numbers in doubles."""
-    repeats = math.lcm(*questions["n_a"].unique(), *questions["n_b"].unique())
-    # Python's whole numbers, which have no largest: many unequal repeats make a large multiple.
-    d = [
-        int(a) * (repeats // n_a) - int(b) * (repeats // n_b)
-        for a, n_a, b, n_b in questions.select("points_a", "n_a", "points_b", "n_b").iter_rows()
-    ]
-    total = sum(map(abs, d))
+    repeats = math.lcm(*np.unique(np.concatenate([n_a, n_b])).tolist())
+    largest = int(max(np.abs(points_a).max(), np.abs(points_b).max())) * repeats
+    # Many unequal repeats make a large multiple: then Python's whole numbers, which have no largest.
+    kind: Any = np.int64 if largest < _MOST_EXACT else np.object_
+    d = points_a.astype(kind) * (repeats // n_a.astype(kind)) - points_b.astype(kind) * (repeats // n_b.astype(kind))
+    total = int(np.abs(d).sum())
     if total <= _MOST_EXACT:
-        return float(repeats), np.array(d, dtype=np.float64)
+        return float(repeats), d.astype(np.float64)
     # Beyond exact doubles: a coarser unit, still far finer than anything measured.
     coarse = -(-total // _MOST_EXACT)
-    return max(repeats / coarse, 1.0), np.array([round(x / coarse) for x in d], dtype=np.float64)
+    return max(repeats / coarse, 1.0), np.array([float(round(Fraction(int(x), coarse))) for x in d])
 
 
 def exact_p(test: Differences) -> float | None:
@@ -199,19 +225,17 @@ def _share_by_enumeration(sizes: Numbers, threshold: float) -> float:
     return float(np.mean(np.abs(sums) >= threshold))
 
 
-def sampled_p(tests: list[Differences], bits: Bits) -> list[float]:
+def sampled_p(tests: Sequence[Differences], names: pl.Series, bits: Bits) -> list[float]:
     """Return (1 + b) / (B + 1) for each test, b of B random settings of the signs being as extreme as the observed one.
 
-    A cluster has the same random signs in every test, so all tests are one product of matrices; of whole numbers, so
-    that it comes out the same in whatever order a machine adds.
+    `names` are those of the clusters. A cluster has the same random signs in every test, so all tests are one product
+    of matrices; of whole numbers, so that it comes out the same in whatever order a machine adds.
     """
     if not tests:
         return []
-    names = pl.Series("cluster", sorted({name for test in tests for name in test.clusters}), dtype=pl.String)
-    position = {name: i for i, name in enumerate(names)}
     sums = np.zeros((len(names), len(tests)))
     for column, test in enumerate(tests):
-        sums[[position[name] for name in test.clusters], column] = test.sums
+        sums[test.clusters, column] = test.sums
     thresholds = np.array([test.threshold for test in tests])
     blocks = bits(names, -(-RESAMPLES // 64))
     flips = np.unpackbits(blocks.astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, :RESAMPLES]
