@@ -22,6 +22,9 @@ EVALUATION = "evaluation"
 EVALUATION_SCORER = "eduevidence/eduevidence-v3"
 """The scorer whose rules that file is defined for."""
 
+LEADERBOARD = "leaderboard"
+"""The name under which `scorer export` gives judged systems with their ranks."""
+
 ENDINGS = (".parquet", ".csv", ".jsonl", ".json", ".arrow")
 
 
@@ -87,7 +90,7 @@ def stored_frames(runs: Iterable[StoredRun], table: str) -> Iterator[pl.DataFram
     Raises UsageError where there is no such table.
     """
     if table not in TABLES:
-        raise UsageError(f"no table {table!r}{nearest(table, [*TABLES, EVALUATION])}")
+        raise UsageError(f"no table {table!r}{nearest(table, [*TABLES, EVALUATION, LEADERBOARD])}")
     yield TABLES[table].empty()
     for run in runs:
         if file := run.parquet(table):

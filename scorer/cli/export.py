@@ -10,7 +10,7 @@ import typer
 
 def export(
     store: Annotated[Path, typer.Argument(help="The store.")],
-    table: Annotated[str, typer.Argument(help="A table (see scorer sql STORE --tables), or evaluation.")],
+    table: Annotated[str, typer.Argument(help="A table (see scorer sql STORE --tables), evaluation or leaderboard.")],
     to: Annotated[Path, typer.Option(help="The file; .parquet, .csv, .jsonl, .json or .arrow chooses the format.")],
     run: Annotated[str | None, typer.Option(help="One run only; evaluation always is of one.")] = None,
     bom: Annotated[

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ from scorer.errors import InputError, Problem, UsageError, nearest
 from scorer.explain import Explainer, Explanation
 from scorer.ingest import RunFacts
 from scorer.packs import Pack
+from scorer.pipeline.judged import board_of, export_leaderboard, is_judged
 from scorer.pipeline.scoring import Account, Job, Progress
 from scorer.report import Report
 from scorer.report.eduevidence import to_eduevidence
 from scorer.store import Store, StoredRun
 from scorer.tables import GOLDS, STRATA, TABLES, TASKS
-from scorer.warehouse import open_locked
+from scorer.warehouse import LockedSession, open_locked
 
 __all__ = ["MODES", "Account", "Progress", "eduevidence_report", "explain", "export", "report", "score", "sql"]
 
@@ -152,12 +154,20 @@ def sql(store: str | Path, query: str | None, *, allow_external: bool = False) -
     The session reads the store's tables and can change nothing and reach nothing else, unless `allow_external`.
     Raises QueryError in DuckDB's words, InputError where there is no store.
     """
-    with Store(store) as opened:
-        if query is None:
+    if query is None:
+        with Store(store) as opened:
             return _table_list(opened)
+    with sql_session(store, allow_external=allow_external) as session:
+        return session.run(query)
+
+
+@contextmanager
+def sql_session(store: str | Path, *, allow_external: bool = False) -> Iterator[LockedSession]:
+    """Open a session for several statements of ad-hoc SQL, as `sql` runs one."""
+    with Store(store) as opened:
         sources = {name: paths for name in TABLES if (paths := opened.files(name))}
         with open_locked(sources, allow_external=allow_external) as session:
-            return session.run(query)
+            yield session
 
 
 def _table_list(store: Store) -> pl.DataFrame:
@@ -171,13 +181,15 @@ def _table_list(store: Store) -> pl.DataFrame:
 def export(
     store: str | Path, table: str, to: str | Path, *, run_id: str | None = None, bom: bool = False, safe: bool = False
 ) -> int:
-    """Write a table of a store (of all runs, or of one), or `evaluation`, to a file; return the number of rows.
+    """Write a table of a store (of all runs, or of one), `evaluation` or `leaderboard` to a file; return the row count.
 
     The ending of `to` chooses the format. Raises UsageError for an unknown table, run or ending.
     """
     with Store(store) as opened:
         if table == exports.EVALUATION:
             return exports.write_evaluation(opened.run(run_id), Path(to))
+        if table == exports.LEADERBOARD:
+            return exports.export_frames([export_leaderboard(opened, run_id)], Path(to), bom=bom, safe=safe)
         runs = [opened.run(run_id)] if run_id else list(opened.runs.values())
         return exports.export_frames(exports.stored_frames(runs, table), Path(to), bom=bom, safe=safe)
 
@@ -192,6 +204,7 @@ def report(store: str | Path, *, run_id: str | None = None, scorer: str | None =
         chosen = _scorer_of(run, scorer)
         mine = {name: run.frame(name).filter(pl.col("scorer") == chosen) for name in ("scores", "metrics")}
         data = Data.from_tables(mine | {name: run.frame(name) for name in ("runs", "strata")})
+        board = board_of(run, chosen) if is_judged(run, chosen) else None
         return Report(
             run=run.row,
             scorer=chosen,
@@ -201,6 +214,8 @@ def report(store: str | Path, *, run_id: str | None = None, scorer: str | None =
             attempts=_attempts_by_system(run, mine["scores"]),
             unscored=_unscored_by_reason(mine["scores"]),
             tasks=mine["scores"]["task_id"].n_unique(),
+            leaderboard=board.rows if board else None,
+            judging=board.notes if board else (),
         )
 
 

@@ -157,6 +157,8 @@ def _rule_notes(judged: _Judged, found: pl.DataFrame) -> list[str]:
         f"judge: {judged.judge}; policy {policy}: an attempt passes from {terms.threshold} of {terms.scale} on, "
         f"and needs {judged.judging.needed} evaluations",
         f"verdicts that other policies would turn, of {given}: {others}",
+        "rank: one more than there are systems with a significantly higher pass rate (McNemar's exact test under Holm; "
+        "in levels the sign-flip test under Benjamini-Hochberg); not to be told apart is not to be equal",
     ]
     if missing := mine.height - given:
         lines.append(
@@ -172,7 +174,7 @@ def _reading_notes(board: pl.DataFrame, judgements: pl.DataFrame) -> list[str]:
     lines = []
     if top:
         lines.append(
-            f"at the ceiling: {', '.join(top)} passes every task; these tasks cannot show how much better it could be"
+            f"every task passed: {', '.join(top)}; at this ceiling the tasks cannot show how much better it could be"
         )
     return [*lines, *_family_notes(judgements, sorted(overall["system"].unique()))]
 

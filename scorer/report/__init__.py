@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from scorer.formats import markdown_table, markdown_text, text_table
+from scorer.report.judged import leaderboard_tables
 
 SIMULATED = "SIMULATED, harness validation only, not model performance"
 
@@ -42,6 +43,10 @@ class Report:
     """A row a system × reason: `system`, `reason`, `attempts`."""
     tasks: int
     """How many tasks were attempted."""
+    leaderboard: pl.DataFrame | None = None
+    """Where a judge scored by a rubric: `aggregate.leaderboard`."""
+    judging: tuple[str, ...] = ()
+    """What must be known of the judge and the rule to read it, a sentence each."""
 
     @property
     def notice(self) -> str | None:
@@ -104,6 +109,9 @@ def _page(report: Report, heading: Callable[[str], str], table: Callable[[pl.Dat
     parts = [heading(f"{report.run['benchmark']} · run {report.run['run_id']}")]
     parts += [f"{report.notice}\n"] if report.notice else []
     parts += ["\n".join(f"- {line}" for line in _head(report)) + "\n"]
+    if report.leaderboard is not None:
+        for title, frame in leaderboard_tables(report.leaderboard, report.metrics):
+            parts += [heading(title), table(frame)]
     parts += [heading("Systems"), table(_systems(report))]
     parts += [heading("All questions"), table(_summary_table(report.overall))]
     for stratum in report.strata:
@@ -125,7 +133,8 @@ def _head(report: Report) -> list[str]:
         f"{report.tasks} questions, {_repeats(report)}, {totals['attempts'][0]} attempts, {totals['scored'][0]} scored",
         f"cost (USD): {cost_text(totals['costs_known'][0], totals['attempts'][0], totals['cost_usd'][0])}",
     ]
-    return [*lines, *([", ".join(named)] if named else []), *(f"note: {flag}" for flag in run["flags"])]
+    lines += [", ".join(named)] if named else []
+    return [*lines, *report.judging, *(f"note: {flag}" for flag in run["flags"])]
 
 
 def _repeats(report: Report) -> str:
@@ -205,5 +214,7 @@ def to_json(report: Report) -> dict[str, Any]:
         "summary": report.in_order(report.summary).to_dicts(),
         "published": report.in_order(report.published).to_dicts(),
         "unscored": report.unscored.to_dicts(),
+        **({} if report.leaderboard is None else {"leaderboard": report.leaderboard.to_dicts()}),
+        **({"judging": list(report.judging)} if report.judging else {}),
         "signature": report.signature,
     }

@@ -24,11 +24,11 @@ Tables = Mapping[str, pl.DataFrame]
 """The tables of `scorer.aggregate.judges.Quality` by name: agreement, fragile, drift, drift_verdicts, labels."""
 
 
-def leaderboard_tables(board: pl.DataFrame, criteria: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
+def leaderboard_tables(board: pl.DataFrame, metrics: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield a leaderboard as headed tables for the eye: all tasks, the criteria, then each stratum."""
     overall = board.filter(pl.col("stratum").is_null())
     yield "Leaderboard", readable(overall, _BOARD_COLUMNS)
-    means: Columns = {"system": cell("system"), **{name: number(name) for name in criteria}}
+    means: Columns = {"system": cell("system"), **{name: number(name) for name in metrics if name in board.columns}}
     yield "Mean points by criterion", readable(overall, means)
     for stratum in board["stratum"].drop_nulls().unique().sort():
         rows = board.filter(pl.col("stratum") == stratum)
