@@ -22,8 +22,6 @@ WHITE_SPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f
     map(chr, range(0x2000, 0x200B))
 )
 """What Python's `str.strip` takes away."""
-EDGE = "|"
-"""Stands around each word of a token text."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PRIVATE_PLANE = 0x100000
@@ -167,20 +165,11 @@ def centuries(text: pl.Expr) -> pl.Expr:
     return year_shape(text).str.extract_all(_YEAR).list.eval(pl.element().str.slice(0, 2)).list.unique()
 
 
-# ---- token texts: a text as its tokens, to be searched for tokens of another ----
-
-
-def token_text(text: pl.Expr) -> pl.Expr:
-    """Return the Chinese characters and the words of `text` so that a search finds a token where the text holds it."""
-    return pl.concat_str(chinese(text), pl.lit(EDGE), words(text).list.join(EDGE), pl.lit(EDGE))
-
-
-def token_marks(text: pl.Expr) -> pl.Expr:
-    """Return the tokens of `text` as they stand in a token text: bigrams bare, words between edges; a list."""
-    edged = words(text).list.eval(pl.concat_str(pl.lit(EDGE), pl.element(), pl.lit(EDGE)))
-    return pl.concat_list(bigrams(text), edged)
-
-
 def token_count(text: pl.Expr) -> pl.Expr:
     """Return how many different tokens `text` holds."""
     return bigrams(text).list.len() + words(text).list.len()
+
+
+def different_characters(text: pl.Expr) -> pl.Expr:
+    """Return how many different characters `text` holds."""
+    return text.str.split("").list.n_unique()

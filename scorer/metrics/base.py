@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
@@ -49,7 +48,8 @@ class Matcher(Protocol):
     def compile(self, items: pl.DataFrame) -> pl.DataFrame:
         """Return what is to be known of each gold, one row a gold in the order of `items`, however often it is used.
 
-        `items` has the column `gold` (0, 1, …) and, for each list field, a list of its items in order.
+        `items` has the columns `gold` (0, 1, …) and `task_id` and, for each list field, a list of its items in order.
+        Raises InputError where an item is nothing that the metric can use.
         """
 
     def match(self, batch: Batch, compiled: pl.DataFrame) -> pl.DataFrame:
@@ -64,7 +64,7 @@ class MetricKind(PlainMetric, Protocol):
         """What the values are counted from."""
 
     def values(self, batch: Batch, compiled: pl.DataFrame, matched: pl.DataFrame) -> Values:
-        """Return the metric of each answer, not rounded."""
+        """Return the metric of each answer, not rounded; NaN where its gold has nothing to compare the answer with."""
 
 
 def count(owners: pl.Series, size: int) -> Values:
@@ -75,12 +75,6 @@ def count(owners: pl.Series, size: int) -> Values:
 def share(part: Values, whole: Values, where_empty: float | Values) -> Values:
     """Return `part` / `whole`, and `where_empty` where `whole` is 0."""
     return np.where(whole > 0, part / np.maximum(whole, 1), where_empty)
-
-
-def reaches(shared: pl.Expr, smaller: pl.Expr, least: float) -> pl.Expr:
-    """Tell whether `shared` tokens of the `smaller` set make an overlap of at least `least`, in whole numbers."""
-    fraction = Fraction(str(least))
-    return shared.cast(pl.Int64) * fraction.denominator >= smaller.cast(pl.Int64) * fraction.numerator
 
 
 def not_blank(items: pl.DataFrame, field: str, name: str) -> pl.DataFrame:

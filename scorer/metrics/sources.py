@@ -8,12 +8,22 @@ from dataclasses import dataclass
 import polars as pl
 
 from scorer import text
-from scorer.metrics.base import Batch, Values, count, not_blank, one_row_each, reaches, share
+from scorer.metrics.base import Batch, Values, count, not_blank, one_row_each, share
+from scorer.metrics.pairs import (
+    bigrams_shared,
+    by_text,
+    compile_tokens,
+    enough,
+    number,
+    split,
+    tokens_within,
+    words_shared,
+)
 from scorer.parameters import GoldList, Share, Words
 from scorer.reference import Answer, Attempt, Judged, ascii_shape, overlap, tokens, words
 
 PREFIX = 400
-"""Characters of a response that are looked at first for a proof that it holds more tokens than a source."""
+"""Characters of a response that are looked at for a proof that it has more tokens than a source."""
 
 _CENTURY = re.compile(r"\b(19|20)[0-9]{2}\b", re.ASCII)
 
@@ -70,100 +80,77 @@ class SourceRecall:
     # ---- a batch ----
 
     def compile(self, items: pl.DataFrame) -> pl.DataFrame:
-        """Return lists with one entry a source: `words`, `bigrams`, `wanted` (how many of both), `centuries`."""
-        source = pl.col("source")
-        sources = not_blank(items, self.gold, "source").select(
-            "gold", words=text.words(source), bigrams=text.bigrams(source), centuries=text.centuries(source)
-        )
-        wanted = pl.col("words").list.len() + pl.col("bigrams").list.len()
-        return one_row_each(sources.with_columns(wanted=wanted.cast(pl.Int64)), items.height)
+        """Return lists with one entry a source: its `bigrams`, `words`, `wanted`, and its years' `centuries`."""
+        sources = compile_tokens(not_blank(items, self.gold, "source"), "source")
+        dated = sources.with_columns(centuries=text.centuries(pl.col("source"))).drop("source")
+        return one_row_each(dated, items.height)
 
     def values(self, batch: Batch, compiled: pl.DataFrame, matched: pl.DataFrame) -> Values:
         """Return the share of each answer."""
         sources = batch.gold(compiled)["wanted"].list.len().to_numpy()
-        return share(count(matched["row"], batch.size), sources, where_empty=1.0)
+        return share(count(matched["text_at"], batch.size), sources, where_empty=1.0)
 
     def match(self, batch: Batch, compiled: pl.DataFrame) -> pl.DataFrame:
-        """Return the column `row` with one row for each source that an answer mentions.
+        """Return the column `text_at`: the answer's row, once for each source that it mentions.
 
-        The response is never cut into tokens: the source's few are looked for in it. Each step sees only the pairs of
-        response and source that the cheaper ones before it left open.
+        Each step sees only the pairs of response and source that the cheaper ones before it left open.
         """
-        pairs = batch.gold(compiled).explode("words", "bigrams", "centuries", "wanted").with_row_index("pair")
-        rows = pairs["row"]
-        pairs = pairs.with_columns(response=batch.answers["response"].gather(rows), lowered=batch.lowered.gather(rows))
-        words_held = _words_held(pairs)
-        named = words_held.filter(~pl.col("words").is_in(self.no_names)).join(_dated(pairs), on="pair", how="semi")
-        mentioned, left = _split(pairs, pl.col("pair").is_in(named["pair"].unique().implode()))
-        found = [mentioned["row"]]
-
-        # Bounds first. What the response itself holds of the bigrams, its Chinese characters alone hold too. A word
-        # between blanks is a word of the response, if it ends in a letter; elsewhere it may be a part of another.
-        bounds = left.with_columns(
-            shared=_number_held(left, "bigrams", "response") + _number(words_held.filter("alone"), left),
-            words_open=_number(words_held.filter(~pl.col("alone")), left),
+        pairs = (
+            batch.gold(compiled).explode("bigrams", "words", "wanted", "centuries").rename({"row": "text_at"})
+        ).with_row_index("pair")
+        rows = pairs["text_at"]
+        pairs = pairs.with_columns(
+            batch.answers["response"].gather(rows).alias("text"), batch.lowered.gather(rows).alias("lowered")
         )
-        mentioned, left = _split(bounds, self._enough(pl.col("wanted")))
-        found.append(mentioned["row"])
+        within = tokens_within(pairs, "words", "lowered")
+        named = within.filter(~pl.col("words").is_in(self.no_names)).join(
+            tokens_within(pairs, "centuries", "text"), on="pair", how="semi"
+        )
+        mentioned, left = split(pairs, pl.col("pair").is_in(named["pair"].unique().implode()))
+        found = [mentioned]
 
-        left = left.with_columns(shared=_number_shared(left))
-        mentioned, left = _split(left.filter(pl.col("shared") > 0), self._enough(pl.col("wanted")))
-        found.append(mentioned["row"])
+        # Bounds first. A bigram that stands in the response itself is one of its Chinese characters alone too. A word
+        # between blanks that ends in a letter is a word of the response; elsewhere it may be a part of a longer one.
+        sure, open_ = split(within, _between_blanks())
+        words_sure, words_open = number(sure, left), number(open_, left)
+        left = left.with_columns(shared=number(tokens_within(left, "bigrams", "text"), left) + words_sure)
+        left = left.with_columns(words_sure=words_sure, words_open=words_open)
+        mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
+        found.append(mentioned)
 
-        # What is left is mentioned only if the response has fewer tokens than the source. The last word of a prefix may
-        # be a part of a longer one: one token less is proven.
-        response = pl.col("response")
-        left = left.filter(text.token_count(response.str.head(PREFIX)) - 1 < pl.col("wanted"))
-        mentioned = left.filter(self._enough(pl.min_horizontal(text.token_count(response), pl.col("wanted"))))
-        found.append(mentioned["row"])
-        return pl.concat(found).to_frame()
+        left = left.with_columns(shared=bigrams_shared(left) + left["words_sure"])
+        mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
+        found.append(mentioned)
 
-    def _enough(self, smaller: pl.Expr) -> pl.Expr:
-        return (pl.col("shared") > 0) & reaches(pl.col("shared"), smaller, self.overlap)
+        # Most are left because they share too little, whatever the open words are: so says a proof that the response
+        # has more tokens than the source. Only what escapes it is counted exactly.
+        left = by_text(left, least=_least_tokens())
+        smaller = pl.min_horizontal("least", "wanted")
+        left = left.filter(self._enough(pl.col("shared") + pl.col("words_open"), smaller))
+        shared = pl.col("shared") - pl.col("words_sure") + words_shared(left, within)
+        left = by_text(left.with_columns(shared), has=text.token_count(pl.col("text")).cast(pl.Int64))
+        found.append(left.filter(self._enough(pl.col("shared"), pl.min_horizontal("has", "wanted"))))
+        return pl.concat(each.select("text_at") for each in found)
+
+    def _enough(self, shared: pl.Expr, smaller: pl.Expr) -> pl.Expr:
+        return enough(shared, smaller, self.overlap)
 
 
-def _words_held(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return the words of the sources that stand anywhere in the lowercased response: `pair`, `words`, `alone`."""
+def _between_blanks() -> pl.Expr:
     word = pl.col("words")
-    spaced = pl.col("lowered").str.contains(pl.concat_str(pl.lit(" "), word, pl.lit(" ")), literal=True)
-    return (
-        pairs.select("pair", "lowered", "words")
-        .explode("words")
-        .filter(pl.col("lowered").str.contains(word, literal=True))
-        .with_columns(alone=spaced & ~word.str.ends_with("-"))
-        .select("pair", "words", "alone")
-    )
+    blank = pl.lit(" ")
+    return pl.col("lowered").str.contains(pl.concat_str(blank, word, blank), literal=True) & ~word.str.ends_with("-")
 
 
-def _dated(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return `pair` of those whose response holds a century of the source's years."""
-    dates = pairs.select("pair", "response", "centuries").explode("centuries")
-    return dates.filter(pl.col("response").str.contains(pl.col("centuries"), literal=True)).select("pair")
+def _least_tokens() -> pl.Expr:
+    """Return a lower bound of a text's tokens, from its beginning.
 
-
-def _number_shared(pairs: pl.DataFrame) -> pl.Series:
-    """Return how many tokens response and source share, exactly."""
-    bigrams = _number_held(pairs.with_columns(chinese=text.chinese(pl.col("response"))), "bigrams", "chinese")
-    words = pairs.select("pair", "words", has=text.words(pl.col("response"))).explode("words")
-    return bigrams + _number(words.filter(pl.col("words").is_in(pl.col("has"))), pairs)
-
-
-def _number_held(pairs: pl.DataFrame, tokens: str, texts: str) -> pl.Series:
-    """Return for each pair how many of its list `tokens` its text holds."""
-    tests = pairs.select("pair", tokens, texts).explode(tokens)
-    return _number(tests.filter(pl.col(texts).str.contains(pl.col(tokens), literal=True)), pairs)
-
-
-def _number(found: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
-    """Return for each pair how many rows of `found` are its own."""
-    numbers = found.group_by("pair").agg(number=pl.len().cast(pl.Int64))
-    return pairs.select("pair").join(numbers, on="pair", how="left", maintain_order="left")["number"].fill_null(0)
-
-
-def _split(pairs: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the pairs that meet the condition, and the others."""
-    meets = pairs.select(condition).to_series()
-    return pairs.filter(meets), pairs.filter(~meets)
+    Each different Chinese character but the first ends a different bigram; letters between blanks are a word.
+    """
+    start = pl.col("text").str.head(PREFIX)
+    characters = start.str.extract_all(f"[{text.FIRST_HAN}-{text.LAST_HAN}]").list.n_unique().cast(pl.Int64)
+    words = start.str.extract_all(" [a-z]{3,40} ").list.n_unique().cast(pl.Int64)
+    return pl.max_horizontal(characters - 1, 0) + words
 
 
 def find_centuries(source: str) -> list[str]:

@@ -9,7 +9,8 @@ from typing import Literal, NamedTuple
 import polars as pl
 
 from scorer import text
-from scorer.metrics.base import Batch, Values, count, not_blank, one_row_each, reaches, share
+from scorer.metrics.base import Batch, Values, count, not_blank, one_row_each, share
+from scorer.metrics.pairs import bigrams_shared, by_text, compile_tokens, enough, split, tokens_within, words_shared
 from scorer.parameters import Count, GoldList, ReadField, Share
 from scorer.reference import Attempt, Gold, Judged, overlap, runs, tokens
 
@@ -78,52 +79,62 @@ class UnitMatch:
     # ---- a batch ----
 
     def compile(self, items: pl.DataFrame) -> pl.DataFrame:
-        """Return lists with one entry a statement: `statement`, its `marks` (tokens) and `wanted` (how many)."""
-        statements = not_blank(items, self.gold, "statement")
-        marked = statements.with_columns(marks=text.token_marks(pl.col("statement")))
-        return one_row_each(marked.with_columns(wanted=pl.col("marks").list.len()), items.height)
+        """Return lists with one entry a statement: `statement` and its tokens, `bigrams`, `words`, `wanted`."""
+        statements = compile_tokens(not_blank(items, self.gold, "statement"), "statement")
+        return one_row_each(statements, items.height)
 
     def match(self, batch: Batch, compiled: pl.DataFrame) -> pl.DataFrame:
-        """Return a row a hit: `row`, `statement_at`, `repeats` (how often the answer has the unit), `unit_at`."""
+        """Return a row a hit: `row`, `text_at` (the unit), `repeats` (how often the answer has it), `statement_at`."""
         units = (
             batch.reads[self.read]
             .group_by("row", "value", maintain_order=True)
             .agg(repeats=pl.len())
-            .with_row_index("unit_at")
-            .with_columns(tokens=text.token_text(pl.col("value")))
+            .rename({"value": "text"})
+            .with_row_index("text_at")
         )
-        statements = batch.gold(compiled).explode("statement", "marks", "wanted").with_row_index("statement_at")
-        pairs = units.join(statements, on="row", maintain_order="left")
-        hits = [self._hits(part) for part in _slices(pairs, pl.col("marks").list.len())]
+        units = units.with_columns(lowered=text.lowered(units["text"]))
+        statements = batch.gold(compiled).explode("statement", "bigrams", "words", "wanted")
+        pairs = units.join(statements.with_row_index("statement_at"), on="row", maintain_order="left")
+        hits = [self._hits(part) for part in _slices(pairs, pl.col("statement").str.len_chars())]
         return pl.concat(hits) if hits else self._hits(pairs)
 
     def _hits(self, pairs: pl.DataFrame) -> pl.DataFrame:
-        """Return the pairs of unit and statement that are hits: each test sees what the cheaper ones left open."""
-        pairs = pairs.with_row_index("pair")
-        held = pairs.select("pair", "tokens", "marks").explode("marks")
-        held = held.filter(pl.col("tokens").str.contains(pl.col("marks"), literal=True))
-        pairs = pairs.with_columns(shared=pl.Series(count(held["pair"], pairs.height), dtype=pl.UInt32))
+        """Return the pairs of unit and statement that are hits: each test sees what the cheaper ones left open.
 
-        # The statement's own tokens are an upper bound of the smaller set.
-        enough = reaches(pl.col("shared"), pl.col("wanted"), self.overlap)
-        hits = [pairs.filter(pl.col("shared") > 0, enough)]
-        pairs = pairs.filter((pl.col("shared") == 0) | ~enough)
+        Runs of which two characters are Chinese come after the tokens: such a run makes the texts share a bigram, since
+        its Chinese characters are neighbours once all else is dropped, and few pairs share any. All other runs come
+        first: two English sentences mostly share one, and then their words need not be compared.
+        """
+        left = pairs.with_row_index("pair")
+        runs = self._runs(left)
+        chinese, other = split(runs, pl.col("chinese") >= 2)
+        common, rare = split(other, pl.col("rank") < FIRST_RUNS)
+        hits = []
+        for some in (common, rare):
+            hit, left = _split_by_run(left, some)
+            hits.append(hit)
 
-        runs = self._runs(pairs)
-        for some in (runs.filter(pl.col("rank") < FIRST_RUNS), runs.filter(pl.col("rank") >= FIRST_RUNS)):
-            holding = _holding_run(pairs, some)
-            hits.append(pairs.join(holding, on="pair", how="semi"))
-            pairs = pairs.join(holding, on="pair", how="anti")
+        shared = bigrams_shared(left) + words_shared(left, tokens_within(left, "words", "lowered"))
+        left = left.with_columns(shared=shared).filter(shared > 0)
+        hit, left = split(left, self._enough(pl.col("wanted")))
+        hits.append(hit)
+        hit, left = _split_by_run(left, chinese)
+        hits.append(hit)
 
-        # What is left is a hit only if the unit is the smaller set.
-        smaller = pl.min_horizontal(pl.col("wanted"), text.token_count(pl.col("value")))
-        hits.append(pairs.filter(pl.col("shared") > 0).filter(reaches(pl.col("shared"), smaller, self.overlap)))
-        return pl.concat(hits).select("row", "unit_at", "repeats", "statement_at")
+        # What is left is a hit only if the unit has fewer tokens than the statement: rare, so a bound first. Each
+        # different character but the first of all ends a different bigram.
+        left = by_text(left, least=text.different_characters(text.chinese(pl.col("text"))).cast(pl.Int64) - 1)
+        left = by_text(left.filter(self._enough(pl.col("least"))), has=text.token_count(pl.col("text")).cast(pl.Int64))
+        hits.append(left.filter(self._enough(pl.min_horizontal("has", "wanted"))))
+        return pl.concat(hit.select("row", "text_at", "repeats", "statement_at") for hit in hits)
+
+    def _enough(self, smaller: pl.Expr) -> pl.Expr:
+        return enough(pl.col("shared"), smaller, self.overlap)
 
     def _runs(self, pairs: pl.DataFrame) -> pl.DataFrame:
-        """Return the runs of the statements in `pairs`, ranked within each, the commonest among all statements first.
+        """Return each statement's runs: `statement`, `run`, `rank` (from 0) and how many characters are `chinese`.
 
-        A run that many statements hold is likely to stand in a unit too, so few tests decide most pairs.
+        The run that most statements hold is the first: likely to stand in a unit too, so few tests decide most pairs.
         """
         run = pl.col("run")
         return (
@@ -132,11 +143,9 @@ class UnitMatch:
             .with_columns(run=text.runs(pl.col("statement"), self.run))
             .explode("run")
             .with_columns(
-                # Two Chinese characters of a run are neighbours once all else is dropped: the texts share a bigram.
-                needs_token=run.str.count_matches(f"[{text.FIRST_HAN}-{text.LAST_HAN}]") >= 2,
-                common=pl.len().over("run"),
+                chinese=run.str.count_matches(f"[{text.FIRST_HAN}-{text.LAST_HAN}]"), held=pl.len().over("run")
             )
-            .with_columns(rank=pl.col("common").rank("ordinal", descending=True).over("statement") - 1)
+            .with_columns(rank=pl.col("held").rank("ordinal", descending=True).over("statement") - 1)
         )
 
 
@@ -152,16 +161,11 @@ class _Pair(NamedTuple):
         return UnitJudged(self.unit, self.gold, self.hit, shared, self.overlap, self.shared_run)
 
 
-def _holding_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
-    """Return `pair` of those whose unit holds one of the statement's runs."""
-    few, many = runs.filter(~pl.col("needs_token")), runs.filter(pl.col("needs_token"))
-    tests = pl.concat(
-        pairs.filter(condition)
-        .select("pair", "value", "statement")
-        .join(some.select("statement", "run"), on="statement")
-        for condition, some in ((pl.lit(value=True), few), (pl.col("shared") > 0, many))
-    )
-    return tests.filter(pl.col("value").str.contains(pl.col("run"), literal=True)).select("pair")
+def _split_by_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the pairs whose unit holds one of the statement's runs, and the others."""
+    tests = pairs.select("pair", "text", "statement").join(runs.select("statement", "run"), on="statement")
+    hit = tests.filter(pl.col("text").str.contains(pl.col("run"), literal=True)).select("pair")
+    return pairs.join(hit, on="pair", how="semi"), pairs.join(hit, on="pair", how="anti")
 
 
 def _slices(pairs: pl.DataFrame, tests: pl.Expr) -> Iterator[pl.DataFrame]:
@@ -203,6 +207,6 @@ class UnitPrecision(UnitMatch):
     def values(self, batch: Batch, compiled: pl.DataFrame, matched: pl.DataFrame) -> Values:
         """Return the share of each answer."""
         del compiled
-        hitting = matched.unique("unit_at").select(pl.col("row").repeat_by("repeats").explode())["row"]
+        hitting = matched.unique("text_at").select(pl.col("row").repeat_by("repeats").explode())["row"]
         units = count(batch.reads[self.read]["row"], batch.size)
         return share(count(hitting, batch.size), units, where_empty=1.0)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from scorer import reference, text
+from scorer.metrics.pairs import bigrams_shared, compile_tokens, tokens_within, words_shared
 from scorer.metrics.sources import find_centuries
 from scorer.score import Scored, compile_golds, score_batch
 from tests.parity import vectors
@@ -105,20 +106,16 @@ def test_text_expressions_agree_with_reference(some: list[str]) -> None:
 
 @settings(NO_HURRY, max_examples=100)
 @given(st.lists(texts, min_size=1, max_size=50), st.lists(texts, min_size=1, max_size=5))
-def test_marks_are_found_where_tokens_are_shared(units: list[str], statements: list[str]) -> None:
-    """Searching a token text for the marks of another text finds the tokens that both hold."""
-    frame = pl.DataFrame({"unit": units}).join(pl.DataFrame({"statement": statements}), how="cross")
-    found = (
-        frame.with_row_index("pair")
-        .with_columns(tokens=text.token_text(pl.col("unit")), marks=text.token_marks(pl.col("statement")))
-        .explode("marks")
-        .filter(pl.col("tokens").str.contains(pl.col("marks"), literal=True))
-        .group_by("pair")
-        .len()
+def test_shared_tokens_are_counted_without_cutting_the_text(units: list[str], statements: list[str]) -> None:
+    """Looking in a text for the tokens of another finds as many as both hold."""
+    frame = (
+        pl.DataFrame({"text": units}).with_row_index("text_at").with_columns(text.lowered(pl.Series("lowered", units)))
     )
-    shared = dict(found.iter_rows())
-    for pair, (unit, statement) in enumerate(frame.iter_rows()):
-        assert shared.get(pair, 0) == len(reference.tokens(unit) & reference.tokens(statement))
+    items = compile_tokens(pl.DataFrame({"statement": statements}), "statement")
+    pairs = frame.join(items, how="cross").with_row_index("pair")
+    shared = bigrams_shared(pairs) + words_shared(pairs, tokens_within(pairs, "words", "lowered"))
+    for unit, statement, found in zip(pairs["text"], pairs["statement"], shared, strict=True):
+        assert found == len(reference.tokens(unit) & reference.tokens(statement))
 
 
 terms = st.text(st.sampled_from("kiazs -但然"), min_size=1, max_size=4)

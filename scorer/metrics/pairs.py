@@ -1,0 +1,64 @@
+"""Pairs of a text and an item of its gold: how many tokens both hold.
+
+A frame of pairs has the columns `pair` (unique), `text`, `lowered`, and of the item `bigrams`, `words` (lists) and
+`wanted` (how many tokens it has). A text is never cut into tokens: the item's few are looked for in it. What a text has
+to be made into for that is made once for each text, and only for those that still need it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import polars as pl
+
+from scorer import text
+
+
+def compile_tokens(items: pl.DataFrame, item: str) -> pl.DataFrame:
+    """Return `items` with the columns `bigrams`, `words` and `wanted` of the texts in column `item`."""
+    tokens = items.with_columns(bigrams=text.bigrams(pl.col(item)), words=text.words(pl.col(item)))
+    wanted = pl.col("bigrams").list.len() + pl.col("words").list.len()
+    return tokens.with_columns(wanted=wanted.cast(pl.Int64))
+
+
+def enough(shared: pl.Expr, smaller: pl.Expr, least: float) -> pl.Expr:
+    """Tell whether `shared` tokens, one at least, of `smaller` make an overlap of `least`, in whole numbers."""
+    fraction = Fraction(str(least))
+    return (shared > 0) & (shared * fraction.denominator >= smaller * fraction.numerator)
+
+
+def split(pairs: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the pairs that meet the condition, and the others."""
+    meets = pairs.select(condition).to_series()
+    return pairs.filter(meets), pairs.filter(~meets)
+
+
+def tokens_within(pairs: pl.DataFrame, tokens: str, within: str) -> pl.DataFrame:
+    """Return the pairs' `tokens`, one a row, that stand anywhere in the text `within`: those two columns and `pair`."""
+    each = pairs.select("pair", tokens, within).explode(tokens)
+    return each.filter(pl.col(within).str.contains(pl.col(tokens), literal=True))
+
+
+def number(found: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
+    """Return for each pair how many rows of `found` are its own."""
+    numbers = found.group_by("pair").agg(number=pl.len().cast(pl.Int64))
+    return pairs.select("pair").join(numbers, on="pair", how="left", maintain_order="left")["number"].fill_null(0)
+
+
+def by_text(pairs: pl.DataFrame, **made: pl.Expr) -> pl.DataFrame:
+    """Return `pairs` with the columns `made` from their `text`, each different text being worked on once."""
+    texts = pairs.select("text_at", "text").unique("text_at").with_columns(**made).drop("text")
+    return pairs.join(texts, on="text_at", maintain_order="left")
+
+
+def bigrams_shared(pairs: pl.DataFrame) -> pl.Series:
+    """Return for each pair how many bigrams the text and the item share."""
+    needed = by_text(pairs.filter(pl.col("bigrams").list.len() > 0), chinese=text.chinese(pl.col("text")))
+    return number(tokens_within(needed, "bigrams", "chinese"), pairs)
+
+
+def words_shared(pairs: pl.DataFrame, words_within: pl.DataFrame) -> pl.Series:
+    """Return for each pair how many words are shared, given those that stand anywhere in the lowered text."""
+    needed = by_text(pairs.join(words_within, on="pair", how="semi"), has=text.words(pl.col("text")))
+    tests = words_within.join(needed.select("pair", "has"), on="pair")
+    return number(tests.filter(pl.col("words").is_in(pl.col("has"))), pairs)
