@@ -15,7 +15,7 @@ from scorer import assets
 from scorer.errors import PackError, Problem, UsageError, nearest
 from scorer.metrics import KINDS, MetricKind
 from scorer.metrics.rubric import Criterion, Rubric, Terms
-from scorer.parameters import Between, Refers
+from scorer.parameters import Between, Checked, OneOf, Refers
 from scorer.reference import READINGS, ReadingKind
 from scorer.text import any_of_lowered
 
@@ -185,6 +185,8 @@ class _PackReader:
             "table": [key for key, value in lexicon.items() if isinstance(value, dict)],
         }
         self.lexicon = lexicon
+        self.metrics: dict[str, MetricKind] = {}
+        """The metrics read so far: later ones may refer to them."""
 
     def pack(self, ruleset: str | None) -> Pack | None:
         """Return the pack under `ruleset`; None only where a problem was added."""
@@ -252,6 +254,7 @@ class _PackReader:
             return ()
         metrics: list[Metric] = []
         for position, table in enumerate(tables):
+            self.metrics = {metric.name: metric.params for metric in metrics}
             metric = self._metric(f"{place}[{position}]", self._table(f"{place}[{position}]", table))
             if metric is not None and metric.name in {other.name for other in metrics}:
                 self._problem(f"{place}[{position}].name", f"there are two metrics {metric.name!r}; rename one")
@@ -290,7 +293,10 @@ class _PackReader:
             self._problem(f"{at}.kind", f"{kind!r} is no kind{nearest(kind, list(kinds))}")
             return kind, None
         others = {key: value for key, value in table.items() if key not in ("kind", *shared)}
-        return kind, self._build(at, others, kinds[kind], also_known=("kind", *shared))
+        params = self._build(at, others, kinds[kind], also_known=("kind", *shared))
+        for key, message in params.mistakes() if isinstance(params, Checked) else ():
+            self._problem(f"{at}.{key}", message)
+        return kind, params
 
     def _build(self, at: str, table: Any, made: type[Made], also_known: Sequence[str] = ()) -> Made | None:
         """Return dataclass `made` from a TOML table, each value checked against the annotation of its field."""
@@ -313,22 +319,31 @@ class _PackReader:
             if isinstance(mark, Refers):
                 return self._reference(place, value, mark)
         if get_origin(wanted) in (Union, UnionType):
-            if value is None:
-                return None
-            wanted = get_args(wanted)[0]
+            return None if value is None else self._value(place, value, get_args(wanted)[0])
         if get_origin(wanted) is tuple:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 self._problem(place, "must be a list of texts")
                 return ()
+            self._known_names(place, value, marks)
             return tuple(value)
         if not _is(value, wanted):
             self._problem(place, "is missing" if value is None else f"must be {_TYPE_NAMES[wanted]}, not {value!r}")
+        else:
+            self._known_names(place, [value], marks)
         for mark in marks:
             if isinstance(mark, Between) and _is(value, wanted) and not mark.low <= value <= mark.high:
                 self._problem(place, f"must lie between {mark.low} and {mark.high}, not {value!r}")
         return value
 
+    def _known_names(self, place: str, values: Iterable[Any], marks: Iterable[Any]) -> None:
+        for known in (mark.names for mark in marks if isinstance(mark, OneOf)):
+            for value in values:
+                if value not in known:
+                    self._problem(place, f"{value!r} is none of the names{nearest(value, known)}")
+
     def _reference(self, place: str, value: Any, mark: Refers) -> Any:
+        if mark.to == "metrics":
+            return self._earlier_metrics(place, value)
         known = self.names[mark.to]
         if value not in known:
             where = " of lexicon.toml" if mark.to in ("list", "table") else ""
@@ -344,6 +359,15 @@ class _PackReader:
             self._fitting(place, tuple(terms), mark)
             return terms
         return value
+
+    def _earlier_metrics(self, place: str, value: Any) -> tuple[MetricKind, ...]:
+        if not isinstance(value, list) or not value:
+            self._problem(place, "must be a list of names of metrics that stand before this one")
+            return ()
+        for name in value:
+            if name not in self.metrics:
+                self._problem(place, f"{name!r} is no metric before this one{nearest(str(name), list(self.metrics))}")
+        return tuple(self.metrics[name] for name in value if name in self.metrics)
 
     def _fitting(self, place: str, words: tuple[str, ...], mark: Refers) -> None:
         """Add a problem for each word that cannot do what it is there for."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -17,13 +17,28 @@ class Between:
 
 @dataclass(frozen=True)
 class Refers:
-    """A name that must be declared elsewhere in the pack: a "gold list", a "reading", a word "list" or word "table"."""
+    """What must be declared elsewhere in the pack: a "gold list", a "reading", a word "list" or "table", "metrics"."""
 
     to: str
     lowered: bool = False
     """The words are looked for in lowercased text, so they must be able to stand in one."""
     longest: int | None = None
     """The most characters that a word may have."""
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """Parameters that must fit together, beyond what each must be by itself."""
+
+    def mistakes(self) -> Iterable[tuple[str, str]]:
+        """Return what does not fit, as (key, what is wrong)."""
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A text, or each of a list of texts, from these names."""
+
+    names: tuple[str, ...]
 
 
 Share = Annotated[float, Between(0.001, 1)]

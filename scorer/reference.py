@@ -314,7 +314,8 @@ Gold = Mapping[str, Sequence[str]]
 class Judged:
     """One metric of one attempt."""
 
-    value: float
+    value: float | None
+    """Null where the gold has nothing that the metric could compare the answer with."""
     evidence: tuple[Any, ...] = ()
     """What decided it: dataclasses, one a gold item or a thing read, as the kind's module defines them."""
 
@@ -383,6 +384,8 @@ def evaluate(rules: Rules, response: str, gold: Gold | None) -> Evaluation:
     judged = {}
     for metric in rules.metrics:
         exact = metric.params.plain(attempt)
-        value = exact.value if metric.decimals is None else round(exact.value, metric.decimals)
+        value = exact.value
+        if value is not None and metric.decimals is not None:
+            value = round(value, metric.decimals)
         judged[metric.name] = replace(exact, value=value)
     return Evaluation(reads, judged)

@@ -17,6 +17,7 @@ from scorer.packs import Pack
 COMPLETED = "completed"
 UNSCORED_STATUSES = ("failed", "budget_stopped")
 NO_GOLD = "no gold annotation"
+NO_REFERENCE = "the gold has no reference for this metric"
 
 
 class Scored(NamedTuple):
@@ -43,11 +44,12 @@ def compile_golds(pack: Pack, golds: pl.DataFrame) -> CompiledGolds:
     """Compile the table golds (`run_id` may be absent) for a pack. A task has a gold if it has a row of field `id`."""
     tasks = golds.filter(field="id").select("task_id").with_row_index("gold").select("task_id", "gold")
     items = pl.DataFrame({"gold": pl.int_range(tasks.height + 1, dtype=pl.UInt32, eager=True)})
+    items = items.join(tasks, on="gold", how="left", maintain_order="left")
     values = golds.join(tasks, on="task_id").sort("gold", "position")
     for field in pack.golds.lists:
         lists = values.filter(field=field).group_by("gold", maintain_order=True).agg(pl.col("value").alias(field))
         items = items.join(lists, on="gold", how="left", maintain_order="left")
-    items = items.with_columns(pl.exclude("gold").fill_null([]))
+    items = items.with_columns(pl.exclude("gold", "task_id").fill_null([]))
     matchers = dict.fromkeys(metric.params.matcher for metric in pack.metrics)
     return CompiledGolds(pack, tasks, {matcher: matcher.compile(items) for matcher in matchers})
 
@@ -56,7 +58,8 @@ def score_batch(attempts: Any, golds: CompiledGolds) -> Scored:
     """Score attempts (a frame or Arrow batch with the columns of the table attempts) against compiled golds.
 
     A score is null, with a reason, where the attempt is not completed, its response could not be read or its task has
-    no gold; of the last the extracts are made all the same. The function is pure: no row depends on another.
+    no gold; of the last the extracts are made all the same. A single metric is null where the gold has nothing that it
+    could be compared with. The function is pure: no row depends on another.
     """
     pack = golds.pack
     attempts = (
@@ -119,12 +122,17 @@ def _scores(attempts: pl.DataFrame, scored: pl.Series, values: list[pl.Series], 
         .with_columns(value=value, metric=names, scorer=pl.lit(pack.scorer))
         .select(*tables.SCORES.columns)
         .explode("metric", "value")
-        .with_columns(pl.when(pl.col("reason").is_null()).then("value").alias("value"))
+        .with_columns(pl.when(pl.col("reason").is_null()).then(pl.col("value").fill_nan(None)).alias("value"))
+        .with_columns(
+            pl.when(pl.col("value").is_null()).then(pl.coalesce("reason", pl.lit(NO_REFERENCE))).alias("reason")
+        )
     )
 
 
 def _extracts(readable: pl.DataFrame, reads: Mapping[str, pl.DataFrame], pack: Pack) -> pl.DataFrame:
     """Return the table extracts: each attempt's readings one after another."""
+    if not reads:
+        return tables.EXTRACTS.empty()
     found = pl.concat(
         reads[reading.name].select(
             "row", pl.lit(number).alias("number"), pl.lit(reading.name).alias("field"), "position", "value"
