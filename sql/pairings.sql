@@ -70,4 +70,3 @@ select
 from joined
 inner join sided_levels using (pair, task_id)
 inner join scales using (benchmark, scorer, metric)
-order by row_id, task_id, joined.gold

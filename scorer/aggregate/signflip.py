@@ -65,8 +65,10 @@ class Differences:
     """Questions with a difference above zero, beyond rounding."""
     n_below: int
     n_tied: int
+    is_identical: bool
+    """No question has a difference, up to rounding."""
     is_constant: bool
-    """Every cluster has the same difference, not zero, up to rounding."""
+    """There are differences, but the clusters' means do not vary, up to rounding."""
 
     @property
     def sizes(self) -> Numbers:
@@ -77,11 +79,6 @@ class Differences:
     def threshold(self) -> float:
         """What a sum must reach in size to count against the null hypothesis."""
         return float(math.ceil(abs(self.sums.sum()) - self.slack))
-
-    @property
-    def is_identical(self) -> bool:
-        """There is no difference at all, up to rounding."""
-        return not self.sums.any()
 
 
 def sign_flips(pairings: pl.DataFrame, bits: Bits, threads: int | None = None) -> pl.DataFrame:
@@ -147,10 +144,11 @@ def differences(
     """
     unit, d = _whole_differences(points_a, n_a, points_b, n_b)
     rounding = unit if is_rounded[0] else 0.0
-    is_constant = bool(d.max() - d.min() <= rounding) and bool(np.abs(d).max() > rounding)
+    clusters, position, counts = np.unique(cluster, return_inverse=True, return_counts=True)
+    deviations = np.bincount(position, weights=d, minlength=len(clusters)) - counts * d.mean()
+    is_level = bool(np.all(np.abs(deviations) <= counts * rounding + 1e-12 * np.abs(d).max()))
     # Two means that differ by no more than the last decimal may be equal: a tie.
     d = np.where(np.abs(d) <= rounding, 0.0, d)
-    clusters, position = np.unique(cluster, return_inverse=True)
     sums = np.bincount(position, weights=d, minlength=len(clusters))
     divisor = max(math.gcd(*sums.astype(np.int64).tolist()), 1)
     return Differences(
@@ -160,7 +158,8 @@ def differences(
         n_above=int(np.sum(d > 0)),
         n_below=int(np.sum(d < 0)),
         n_tied=int(np.sum(d == 0)),
-        is_constant=is_constant and len(np.unique(sums)) == 1,
+        is_identical=not d.any(),
+        is_constant=is_level and bool(d.any()),
     )
 
 
