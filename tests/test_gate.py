@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scorer import tables
 from scorer.aggregate.compare import compare
 from scorer.aggregate.data import Data
 from scorer.aggregate.gate import GATE, gate
 from scorer.errors import ExitCode, UsageError
+from scorer.report.gate import gate_junit
+from tests.conftest import run_scorer
 
 SCHEMA = {"system": pl.String, "task_id": pl.String, "metric": pl.String, "value": pl.Float64}
 
@@ -81,7 +89,7 @@ def test_primary_metrics_are_asked_else_all_and_the_worst_decides() -> None:
         "open": "undecided",
     }
     assert found.exit_code == ExitCode.GATE_WORSE
-    assert "the worst verdict decides" in found.notes[1]
+    assert "3 metrics are asked, each by itself, and the worst verdict decides" in found.notes
     assert found.cases.schema == GATE
     chosen = {"good": (True, True), "bad": (True, False), "open": (True, False)}
     assert asked(declared(frame, **chosen), 0.1) == ("pass", 0)
@@ -144,3 +152,99 @@ def test_an_equal_candidate_is_seldom_called_worse() -> None:
     found = gate(Data.from_scores(frame), baseline="old", candidate="new", margin=0)
     # 2.5 % are expected; more than 8 of 120 come up once in 200 tries.
     assert found.cases["verdict"].to_list().count("worse") <= 8
+
+
+any_text = st.text(st.characters(exclude_categories=()), max_size=30)
+
+
+@settings(deadline=None)
+@given(any_text, any_text, any_text, st.lists(any_text, max_size=2))
+def test_junit_is_well_formed_whatever_the_ids_hold(metric: str, scorer: str, sentence: str, notes: list[str]) -> None:
+    rows = [
+        {"benchmark": "", "scorer": scorer, "metric": metric, "verdict": verdict, "sentence": sentence}
+        for verdict in ("pass", "worse", "undecided")
+    ]
+    cases = pl.DataFrame([{k: v.encode("utf-8", "replace").decode() for k, v in row.items()} for row in rows])
+    root = ElementTree.fromstring(gate_junit(cases, [note.encode("utf-8", "replace").decode() for note in notes], None))
+    suite = root[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    kinds = [[child.tag for child in case] for case in suite.iter("testcase")]
+    assert kinds == [["system-out"], ["failure"], ["error"]]
+    if metric.isprintable() and metric.isascii():
+        assert {case.get("name") for case in suite.iter("testcase")} == {metric}
+
+
+@pytest.fixture
+def file_of_scores(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    pl.concat([scores(GAINS), scores([gain - 0.2 for gain in GAINS], 'b<&"ad\x01>')]).write_csv(path)
+    return path
+
+
+def ask(*arguments: object) -> tuple[int, str, str]:
+    ended = run_scorer("gate", "--baseline", "old", "--candidate", "new", *arguments)
+    return ended.code, ended.out, ended.err
+
+
+def test_the_exit_code_says_what_the_output_says(file_of_scores: Path) -> None:
+    for metric, margin, code, verdict in (
+        ("score", "0.1", 0, "pass"),
+        ("score", "0.01", 6, "undecided"),
+        ('b<&"ad\x01>', "0.1", 5, "worse"),
+    ):
+        ended, out, _ = ask(file_of_scores, "--margin", margin, "--metric", metric, "--format", "json")
+        made = json.loads(out)
+        assert (ended, made["verdict"], made["cases"][0]["verdict"]) == (code, verdict, verdict)
+        assert list(made["cases"][0]) == list(GATE)
+
+
+def test_text_and_junit_on_the_command_line(file_of_scores: Path, tmp_path: Path) -> None:
+    code, out, _ = ask(file_of_scores, "--margin", "0.1")
+    assert code == 5
+    assert out.startswith("Gate: worse\n")
+    report = tmp_path / "gate.xml"
+    code, out, _ = ask(file_of_scores, "--margin", "0.1", "--format", "junit", "--to", report)
+    assert (code, out) == (5, "")
+    names = [case.get("name") for case in ElementTree.parse(report).iter("testcase")]
+    assert names == ['b<&"ad\\x01>', "score"]
+
+
+def test_lower_is_better_is_said_by_the_range(tmp_path: Path) -> None:
+    path = tmp_path / "seconds.csv"
+    scores([gain * 100 for gain in GAINS], "seconds", base=30.0).write_csv(path)
+    assert ask(path, "--margin", "2.5")[0] == 0
+    assert ask(path, "--margin", "2.5", "--range", "seconds=0:60:lower")[0] == 6
+
+
+def test_the_sides_of_two_files_are_paired(tmp_path: Path) -> None:
+    frame = scores(GAINS)
+    paths = [tmp_path / "before.csv", tmp_path / "after:1.parquet"]
+    frame.filter(pl.col("system") == "old").with_columns(run_id=pl.lit("r")).write_csv(paths[0])
+    frame.with_columns(run_id=pl.lit("r")).write_parquet(paths[1])
+    sides = ("--baseline", paths[0], "--margin", "0.1", "--format", "json")
+    ended = run_scorer("gate", *sides, "--candidate", f"{paths[1]}:new")
+    case = json.loads(ended.out)["cases"][0]
+    assert ended.code == 0
+    assert case["gain"] == pytest.approx(np.mean(GAINS))
+    assert (case["run_baseline"], case["baseline"]) == ("baseline", "old")
+    assert (case["run_candidate"], case["candidate"]) == ("candidate", "new")
+    assert run_scorer("gate", *sides, "--candidate", f"{paths[1]}:r:new").code == 0
+    for wrong, words in (
+        (paths[1], "the candidate holds 2 systems: name one, as PATH:SYSTEM or PATH:RUN:SYSTEM, of new, old"),
+        (f"{paths[1]}:nwe", "no system 'nwe'; did you mean 'new'?"),
+        ("nowhere:new", "nowhere:new: no store and no file of scores here"),
+    ):
+        ended = run_scorer("gate", *sides, "--candidate", wrong)
+        assert (ended.code, ended.out) == (2, "")
+        assert words in ended.err
+
+
+def test_wrong_use_ends_in_2(file_of_scores: Path) -> None:
+    for wrong in (
+        ("--margin", "-1"),
+        ("--margin", "0.1", "--metric", "scrore"),
+        ("--margin", "0.1", "--format", "xml"),
+        (),
+    ):
+        assert ask(file_of_scores, *wrong)[0] == 2
+    assert ask("--margin", "0.1", "--pool-runs")[0] == 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,6 +18,7 @@ from scorer.aggregate.compare import compare
 from scorer.aggregate.data import Data
 from scorer.aggregate.planning import PLAN, Aim, Spread, plan, plan_from
 from scorer.errors import UsageError
+from tests.conftest import run_scorer
 
 Repeats = dict[str, list[list[float]]]
 
@@ -250,3 +253,67 @@ def test_threads_and_row_order_move_no_digit() -> None:
         found = plan(shuffled, Aim(difference=0.05), threads=2)
         assert found.plan.equals(expected.plan)
         assert found.notes == expected.notes
+
+
+def ask(*arguments: object) -> tuple[int, str, str]:
+    ended = run_scorer("plan", *arguments)
+    return ended.code, ended.out, ended.err
+
+
+def test_the_command_line_plans_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    data(noisy(12, 4)).scores.write_csv(path)
+    code, out, _ = ask(path, "--difference", "0.1", "--repeats", 1, "--repeats", 8, "--format", "json")
+    made = json.loads(out)
+    expected = plan(data(noisy(12, 4)), Aim(difference=0.1, repeats=[1, 8]))
+    assert code == 0
+    assert made["plan"] == expected.plan.to_dicts()
+    assert made["notes"] == expected.notes
+    code, out, _ = ask(path, "--difference", "0.1", "--format", "csv", "--to", tmp_path / "plan.csv")
+    assert (code, out) == (0, "")
+    assert pl.read_csv(tmp_path / "plan.csv").columns == list(PLAN)
+    for form, head in (("text", "Plan\n────\n"), ("markdown", "## Plan\n\n| metric |")):
+        code, out, _ = ask(path, "--format", form)
+        assert code == 0
+        assert out.startswith(head)
+        assert expected.notes[-1].split(";")[0][:40] in out
+
+
+def test_the_command_line_plans_from_figures() -> None:
+    for arguments, words in (
+        (("--sd", 0.3, "--difference", 0.15), "a difference of 0.15 takes 34 questions"),
+        (("--sd", 1, "--questions", 10), "10 questions could show a difference of 1 or more"),
+        (
+            ("--variances", 1 / 9, 1 / 6, "--questions", 198),
+            "198 questions with 1 repeat could show a difference of 0.13",
+        ),
+        (
+            ("--discordant", 0.2, 0.2, "--questions", 50),
+            "as pass or fail (McNemar) these tasks could show 0.24 or more",
+        ),
+        (("--discordant", 0.1, 0.3), "as pass or fail (McNemar) 0.2 takes 77 tasks"),
+    ):
+        code, out, _ = ask(*arguments)
+        assert code == 0
+        assert words in out
+
+
+def test_wrong_use_ends_in_2(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    data(noisy(3, 2)).scores.write_csv(path)
+    for wrong, words in (
+        ((), "give one of"),
+        ((path, "--sd", 1), "give one of"),
+        ((path, "--questions", 5), "--questions goes without data"),
+        (("--sd", 1), "give --difference"),
+        (("--sd", 0, "--difference", 1), "a standard deviation is above 0"),
+        (("--variances", 0, 0, "--difference", 1), "one of them above 0"),
+        (("--discordant", 0.2, 0.2), "give --difference"),
+        (("--discordant", 0.9, 0.2), "between 0 and 1 together"),
+        ((path, "--difference", 0), "difference of 0"),
+        ((path, "--power", 1), "power is 1"),
+        ((path, "--format", "xml"), "no 'xml'"),
+    ):
+        code, out, err = ask(*wrong)
+        assert (code, out) == (2, "")
+        assert words in err

@@ -14,7 +14,7 @@ from scorer.aggregate.multiplicity import add_families
 from scorer.aggregate.printing import printed
 from scorer.aggregate.random_bits import random_bits
 from scorer.aggregate.repeats import reliabilities, variances
-from scorer.aggregate.sentences import comparison_sentence, mcnemar_sentence, method_sentences
+from scorer.aggregate.sentences import comparison_sentence, gap_sentences, mcnemar_sentence, method_sentences
 from scorer.aggregate.sides import Sides, find_sides, side_names, sides_of
 from scorer.aggregate.signflip import sign_flips
 from scorer.aggregate.summary import check_method, check_strata, load_questions, summarise
@@ -81,6 +81,8 @@ class Comparison:
     """One metric of one side and one k a row: see `reliability`."""
     notes: list[str]
     """A sentence for each comparison, then what must be known to read them."""
+    about_data: list[str]
+    """Those of the notes that speak of the data alone: questions not in common, unscored attempts, runs."""
     notice: str | None
     """What must be said before and after all else: that a run is simulated."""
 
@@ -143,15 +145,19 @@ def compare(
         summary = summarise(warehouse, method, 1 - alpha, seed).filter(shown)
         reliability = reliabilities(warehouse, None, None, 1 - alpha).filter(shown)
     comparisons = tested.filter(shown)
+    about_data = [
+        *gap_sentences(comparisons),
+        *_unscored(data, sides, summary),
+        *_about_runs(data, sides, pairings),
+    ]
     notes = [
         *map(comparison_sentence, comparisons.iter_rows(named=True)),
         *map(mcnemar_sentence, mcnemar.iter_rows(named=True)),
         *method_sentences(summary, tested, interval=method, metric=metric, alpha=alpha),
-        *_unscored(data, sides, summary),
-        *_about_runs(data, sides, pairings),
+        *about_data,
     ]
     notice = notice_of(data, sides)
-    return Comparison(summary, comparisons.select(_COLUMNS), mcnemar, variance, reliability, notes, notice)
+    return Comparison(summary, comparisons.select(_COLUMNS), mcnemar, variance, reliability, notes, about_data, notice)
 
 
 def check_metric(data: Data, metric: str | None) -> None:

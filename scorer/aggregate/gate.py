@@ -10,12 +10,16 @@ import polars as pl
 
 from scorer.aggregate.compare import compare
 from scorer.aggregate.data import Data
+from scorer.aggregate.sides import find_sides, side_names, sides_of
 from scorer.errors import ExitCode, UsageError
 
 PASS, UNDECIDED, WORSE = "pass", "undecided", "worse"
 
 EXIT_CODES = {PASS: ExitCode.DONE, UNDECIDED: ExitCode.GATE_UNDECIDED, WORSE: ExitCode.GATE_WORSE}
 """How the gate ends, from the best verdict to the worst: the worst of all cases decides."""
+
+BASELINE_RUN, CANDIDATE_RUN = "baseline", "candidate"
+"""What the runs of two stores are called when their sides are put together."""
 
 GATE = pl.Schema(
     {
@@ -50,6 +54,8 @@ class Gate:
     """The worst of the cases: pass, undecided or worse."""
     notes: list[str]
     """What must be known to read the cases."""
+    notice: str | None
+    """What must be said before and after all else: that a run is simulated."""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -99,8 +105,39 @@ def gate(
     )  # fmt: skip
     verdicts = set(cases["verdict"])
     worst = next((verdict for verdict in (WORSE, UNDECIDED, PASS) if verdict in verdicts), UNDECIDED)
-    about_the_data = compared.notes[compared.comparisons.height + compared.mcnemar.height :]
-    return Gate(cases, worst, [*_rules(cases), *about_the_data])
+    return Gate(cases, worst, [*_rules(cases), *compared.about_data], compared.notice)
+
+
+def beside(baseline: tuple[Data, str | None], candidate: tuple[Data, str | None]) -> tuple[Data, str, str]:
+    """Put a side of one store beside a side of another: return the scores of both, and the names to ask `gate` for.
+
+    Each side is a store's scores and the name of a side in it (`SYSTEM`, or `RUN:SYSTEM`); None where it has only one.
+    Its run is renamed, so that equal run ids in two stores stay two runs. Raises UsageError where a name is unknown, or
+    none is given and there are several.
+    """
+    known = [sorted(data.scores["benchmark"].unique()) for data, _ in (baseline, candidate)]
+    if not set(known[0]) & set(known[1]):
+        raise UsageError(f"the baseline is of benchmark {known[0]}, the candidate of {known[1]}: nothing is in common")
+    old, old_name = _only_side(*baseline, run=BASELINE_RUN)
+    new, new_name = _only_side(*candidate, run=CANDIDATE_RUN)
+    tables = {name: pl.concat([frame, new.sources()[name]]) for name, frame in old.sources().items()}
+    return Data(**tables), old_name, new_name
+
+
+def _only_side(data: Data, name: str | None, *, run: str) -> tuple[Data, str]:
+    sides = sides_of(data)
+    if name is None and sides.sides.height != 1:
+        raise UsageError(
+            f"the {run} holds {sides.sides.height} systems: name one, as PATH:SYSTEM or PATH:RUN:SYSTEM, of "
+            f"{', '.join(side_names(sides))}"
+        )
+    chosen = sides.keep([1] if name is None else find_sides(sides, name)).members
+    kept = {"scores": data.scores.join(chosen, on=["benchmark", "run_id", "system"], how="semi", maintain_order="left")}
+    for table, frame in data.sources().items():
+        if table != "scores":
+            kept[table] = frame.join(chosen, on="run_id", how="semi", maintain_order="left")
+    renamed = {table: frame.with_columns(run_id=pl.lit(run)) for table, frame in kept.items()}
+    return Data(**renamed), f"{run}:{chosen['system'][0]}"
 
 
 def _directions(data: Data) -> dict[tuple[str, str, str], bool]:
@@ -115,7 +152,7 @@ def _case(row: Mapping[str, Any], higher_is_better: bool, margin: float) -> dict
     if not higher_is_better:
         gain, low, high = _negative(gain), _negative(high), _negative(low)
     case = {
-        **{name: row[name] for name in ("benchmark", "scorer", "metric", "n_questions", "conf_level", "flags")},
+        **{name: row[name] for name in ("benchmark", "scorer", "metric", "n_questions", "conf_level")},
         "run_baseline": row["run_b"],
         "run_candidate": row["run_a"],
         "baseline": row["system_b"],
@@ -125,6 +162,8 @@ def _case(row: Mapping[str, Any], higher_is_better: bool, margin: float) -> dict
         "gain_high": high,
         "margin": margin,
         "verdict": _verdict(low, high, margin),
+        # The gate asks the interval, not a p.
+        "flags": [flag for flag in row["flags"] if flag != "smallest_p_above_alpha"],
     }
     return case | {"sentence": _sentence(case)}
 
@@ -166,8 +205,14 @@ def _name(case: Mapping[str, Any], side: str) -> str:
 
 def _rules(cases: pl.DataFrame) -> Iterator[str]:
     yield (
-        "A gain is an improvement in the metric's direction. A case passes where the whole interval of the gain lies "
-        "at -margin or above, and is worse where all of it lies below"
+        "A gain is an improvement in the metric's direction, of the candidate's mean over the baseline's on their "
+        "common questions, each question's repeats averaged first"
     )
+    yield (
+        "A case passes where the whole paired t interval of the gain lies at -margin or above, and is worse where all "
+        "of it lies below"
+    )
+    if not cases["n_questions"].sum():
+        yield "A common question has the same benchmark, scorer, metric, task and gold in both"
     if cases.height > 1:
         yield f"{cases.height} metrics are asked, each by itself, and the worst verdict decides"

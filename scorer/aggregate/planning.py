@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 import polars as pl
 
 from scorer.aggregate import power
-from scorer.aggregate.compare import check_metric, check_modes, pairs_of
+from scorer.aggregate.compare import check_metric, check_modes, notice_of, pairs_of
 from scorer.aggregate.data import Data
 from scorer.aggregate.printing import printed
 from scorer.aggregate.sides import sides_of
@@ -223,6 +223,8 @@ class Plan:
     """One row a metric, pair and number of repeats: see `PLAN`."""
     notes: list[str]
     """A sentence for each metric and pair, then what must be known to read them."""
+    notice: str | None = None
+    """What must be said before and after all else: that a run is simulated."""
 
 
 def plan(
@@ -252,7 +254,8 @@ def plan(
         spreads = warehouse.query("spreads")
     if metric is not None:
         spreads = spreads.filter(pl.col("metric") == metric)
-    return plan_from([_spread(row) for row in spreads.iter_rows(named=True)], aim)
+    made = plan_from([_spread(row) for row in spreads.iter_rows(named=True)], aim)
+    return replace(made, notice=notice_of(data, sides))
 
 
 def plan_from(spreads: Sequence[Spread], aim: Aim) -> Plan:
@@ -321,17 +324,23 @@ def _taken(rows: Sequence[Mapping[str, Any]], difference: float) -> str:
 
 def _endless(spread: Spread, aim: Aim) -> Iterator[str]:
     """Say what is left when repeats cost nothing: whether more of them can help at all."""
-    if aim.difference is not None and spread.var_questions is not None and spread.var_questions > 0:
+    if aim.difference is None or spread.var_questions is None:
+        return
+    if spread.var_questions > 0:
         effect = aim.difference / math.sqrt(spread.var_questions)
         yield f"however many repeats, never fewer than {_whole(power.questions_for_effect(effect, **aim.levels))}"
+    elif spread.var_questions < 0:
+        yield "the noise of repeats alone explains how the differences vary, and other repeats are planned on it alone"
 
 
 def _passed(row: Mapping[str, Any], aim: Aim) -> str:
-    shown = "no difference of pass rates" if row["detectable"] is None else f"{row['detectable']:.2g} or more"
-    text = f"as pass or fail (McNemar) these tasks could show {shown}"
+    parts = []
+    if row["n_present"] is not None:
+        shown = "no difference of pass rates" if row["detectable"] is None else f"{row['detectable']:.2g} or more"
+        parts.append(f"these tasks could show {shown}")
     if row["n_questions"] is not None:
-        text += f", and {aim.difference:g} takes {row['n_questions']} tasks"
-    return text
+        parts.append(f"{aim.difference:g} takes {row['n_questions']} tasks")
+    return f"as pass or fail (McNemar) {' and '.join(parts)}" if parts else ""
 
 
 def _reading(aim: Aim) -> Iterator[str]:

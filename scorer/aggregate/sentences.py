@@ -91,7 +91,7 @@ def mcnemar_sentence(row: Mapping[str, Any]) -> str:
 def method_sentences(
     summary: pl.DataFrame, comparisons: pl.DataFrame, *, interval: str, metric: str | None, alpha: float
 ) -> Iterator[str]:
-    """Yield what every report says: what n is, the estimate, interval and test by name, the families, the gaps.
+    """Yield what every report says: what n is, the estimate, interval and test by name, the families.
 
     `comparisons` holds every comparison that was tested, also those that the choice of `metric` does not show.
     """
@@ -105,7 +105,6 @@ def method_sentences(
     if metric is not None:
         yield f"The metric {metric} is the caller's choice: the families hold all metrics, and p is adjusted over them"
     yield from _families(comparisons, alpha)
-    yield from _gaps(comparisons)
     yield "Not significant does not mean equal; the numbers speak of questions like these"
 
 
@@ -152,7 +151,8 @@ def _families(comparisons: pl.DataFrame, alpha: float) -> Iterator[str]:
         )
 
 
-def _gaps(comparisons: pl.DataFrame) -> Iterator[str]:
+def gap_sentences(comparisons: pl.DataFrame) -> Iterator[str]:
+    """Yield how many questions two sides have in common, and how many only one has, where there are such."""
     gaps = comparisons.filter(pl.col("stratum").is_null() & ((pl.col("n_only_a") > 0) | (pl.col("n_only_b") > 0)))
     for row in gaps.iter_rows(named=True):
         a, b = _name(row, "a"), _name(row, "b")

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import check, compare, explain, export, judge, packs, report, score, sql
+from scorer.cli import check, compare, explain, export, gate, judge, packs, plan, report, score, sql
 from scorer.errors import ExitCode, ScorerError
 
 app = typer.Typer(
@@ -44,6 +44,8 @@ def _options(
 app.command("score")(score.score)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
+app.command("gate")(gate.gate)
+app.command("plan")(plan.plan)
 app.command("sql")(sql.sql)
 app.command("export")(export.export)
 app.command("check")(check.check)
