@@ -62,24 +62,21 @@ def block_texts(answers: pl.DataFrame) -> pl.DataFrame:
 
     Braces count wherever they stand, in strings too, so the depth after each is a running sum over all answers at once.
     """
-    fenced = _from(answers.select("row", tail=RESPONSE), pl.col("tail").str.find(FENCE, literal=True).fill_null(0))
-    opened = _from(fenced, pl.col("tail").str.find("{", literal=True))
-    tail = pl.col("tail")
-    braces = opened.select("row", at=tail.str.find_many(["{", "}"]), brace=tail.str.extract_many(["{", "}"]))
-    step = pl.when(pl.col("brace") == "{").then(1).otherwise(-1)
-    ends = (
-        braces.explode("at", "brace")
-        .filter(step.cum_sum().over("row") == 0)
-        .unique("row", keep="first", maintain_order=True)
+    start = RESPONSE.str.find(FENCE, literal=True).fill_null(0)
+    at, opens = pl.col("at"), pl.col("brace") == "{"
+    braces = (
+        answers.filter(RESPONSE.str.contains("{", literal=True))
+        .select("row", start=start, at=RESPONSE.str.find_many(["{", "}"]), brace=RESPONSE.str.extract_many(["{", "}"]))
+        .explode("at", "brace")
+        .filter(at >= pl.col("start"))
+        .filter(opens.cum_max().over("row"))  # a closing brace before the first opening one is none of the block's
     )
-    closed = opened.join(ends, on="row", maintain_order="left")
-    return closed.select("row", block=tail.cast(pl.Binary).bin.slice(0, pl.col("at") + 1).cast(pl.String))
-
-
-def _from(texts: pl.DataFrame, byte: pl.Expr) -> pl.DataFrame:
-    """Return the texts from that byte on, without those where it is null."""
-    starts = texts.with_columns(start=byte).filter(pl.col("start").is_not_null())
-    return starts.select("row", tail=pl.col("tail").cast(pl.Binary).bin.slice(pl.col("start")).cast(pl.String))
+    depth = pl.when(opens).then(1).otherwise(-1).cum_sum().over("row")
+    ends = braces.filter(depth == 0).unique("row", keep="first", maintain_order=True).select("row", end="at")
+    spans = ends.join(braces.unique("row", keep="first"), on="row", maintain_order="left")
+    response = answers["response"].gather(spans["row"]).cast(pl.Binary)
+    block = pl.col("response").bin.slice(at, pl.col("end") - at + 1).cast(pl.String)
+    return spans.with_columns(response).select("row", block=block)
 
 
 # ---- one reading over all answers ----

@@ -131,6 +131,8 @@ def _levels(text: str) -> int:
 
 def flatten(value: Any) -> str:
     """Return a JSON value as text: lists and objects' values joined by a space, an empty one as an empty part."""
+    if isinstance(value, str):
+        return keep_surrogates(value)
     parts: list[str] = []
     left = [value]
     while left:

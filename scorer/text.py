@@ -34,9 +34,11 @@ def keep_surrogates(text: str) -> str:
 
     No rule of any metric tells the two apart: neither is a word character, a space or a Chinese character.
     """
-    if text.isascii() or not _SURROGATE.search(text):
-        return text
-    return _SURROGATE.sub(lambda found: chr(ord(found.group()) + _PRIVATE_PLANE), text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda found: chr(ord(found.group()) + _PRIVATE_PLANE), text)
+    return text
 
 
 @cache
@@ -129,8 +131,10 @@ def lowered(texts: pl.Series) -> pl.Series:
         return texts
     characters = np.frombuffer(data, dtype=np.uint8)
     is_capital = (characters - np.uint8(ord("A"))) < 26
-    small = pa.py_buffer(characters + (is_capital.view(np.uint8) << np.uint8(5)))
-    return pl.Series(texts.name, pa.LargeStringArray.from_buffers(len(texts), offsets, small))
+    small = is_capital.view(np.uint8)
+    small <<= 5  # the bit by which a small letter differs from a capital
+    small += characters
+    return pl.Series(texts.name, pa.LargeStringArray.from_buffers(len(texts), offsets, pa.py_buffer(small)))
 
 
 # ---- lists of what a text holds ----

@@ -46,19 +46,25 @@ def number(found: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
 
 
 def by_text(pairs: pl.DataFrame, **made: pl.Expr) -> pl.DataFrame:
-    """Return `pairs` with the columns `made` from their `text`, each different text being worked on once."""
-    texts = pairs.select("text_at", "text").unique("text_at").with_columns(**made).drop("text")
+    """Return `pairs` with the columns `made` from a text's columns, each different text being worked on once."""
+    texts = pairs.unique("text_at").select("text_at", **made)
     return pairs.join(texts, on="text_at", maintain_order="left")
 
 
+def with_chinese(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return `pairs` with the column `chinese`: the text's Chinese characters, or nothing if the item has no bigram."""
+    needing, others = split(pairs, pl.col("bigrams").list.len() > 0)
+    made = by_text(needing, chinese=text.chinese(pl.col("text")))
+    return pl.concat([made, others.with_columns(chinese=pl.lit(""))])
+
+
 def bigrams_shared(pairs: pl.DataFrame) -> pl.Series:
-    """Return for each pair how many bigrams the text and the item share."""
-    needed = by_text(pairs.filter(pl.col("bigrams").list.len() > 0), chinese=text.chinese(pl.col("text")))
-    return number(tokens_within(needed, "bigrams", "chinese"), pairs)
+    """Return for each pair, which has the column `chinese`, how many bigrams the text and the item share."""
+    return number(tokens_within(pairs, "bigrams", "chinese"), pairs)
 
 
 def words_shared(pairs: pl.DataFrame, words_within: pl.DataFrame) -> pl.Series:
-    """Return for each pair how many words are shared, given those that stand anywhere in the lowered text."""
+    """Return for each pair how many words are shared, of those given that stand anywhere in the lowered text."""
     needed = by_text(pairs.join(words_within, on="pair", how="semi"), has=text.words(pl.col("text")))
     tests = words_within.join(needed.select("pair", "has"), on="pair")
     return number(tests.filter(pl.col("words").is_in(pl.col("has"))), pairs)

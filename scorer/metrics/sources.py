@@ -17,13 +17,14 @@ from scorer.metrics.pairs import (
     number,
     split,
     tokens_within,
+    with_chinese,
     words_shared,
 )
 from scorer.parameters import GoldList, Share, Words
 from scorer.reference import Answer, Attempt, Judged, ascii_shape, overlap, tokens, words
 
-PREFIX = 400
-"""Characters of a response that are looked at for a proof that it has more tokens than a source."""
+FIRST_CHINESE, FIRST_CHARACTERS = 64, 400
+"""How much of a response is looked at for a proof that it has more tokens than a source."""
 
 _CENTURY = re.compile(r"\b(19|20)[0-9]{2}\b", re.ASCII)
 
@@ -118,6 +119,7 @@ class SourceRecall:
         mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
         found.append(mentioned)
 
+        left = with_chinese(left)
         left = left.with_columns(shared=bigrams_shared(left) + left["words_sure"])
         mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
         found.append(mentioned)
@@ -127,9 +129,12 @@ class SourceRecall:
         left = by_text(left, least=_least_tokens())
         smaller = pl.min_horizontal("least", "wanted")
         left = left.filter(self._enough(pl.col("shared") + pl.col("words_open"), smaller))
-        shared = pl.col("shared") - pl.col("words_sure") + words_shared(left, within)
-        left = by_text(left.with_columns(shared), has=text.token_count(pl.col("text")).cast(pl.Int64))
-        found.append(left.filter(self._enough(pl.col("shared"), pl.min_horizontal("has", "wanted"))))
+        left = left.with_columns(pl.col("shared") + words_shared(left, open_))
+        mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
+        found.append(mentioned)
+        left = left.filter(pl.col("least") < pl.col("wanted"))
+        left = by_text(left, has=text.token_count(pl.col("text")).cast(pl.Int64))
+        found.append(left.filter(self._enough(pl.col("shared"), pl.col("has"))))
         return pl.concat(each.select("text_at") for each in found)
 
     def _enough(self, shared: pl.Expr, smaller: pl.Expr) -> pl.Expr:
@@ -147,9 +152,8 @@ def _least_tokens() -> pl.Expr:
 
     Each different Chinese character but the first ends a different bigram; letters between blanks are a word.
     """
-    start = pl.col("text").str.head(PREFIX)
-    characters = start.str.extract_all(f"[{text.FIRST_HAN}-{text.LAST_HAN}]").list.n_unique().cast(pl.Int64)
-    words = start.str.extract_all(" [a-z]{3,40} ").list.n_unique().cast(pl.Int64)
+    characters = text.different_characters(pl.col("chinese").str.head(FIRST_CHINESE)).cast(pl.Int64)
+    words = pl.col("text").str.head(FIRST_CHARACTERS).str.extract_all(" [a-z]{3,40} ").list.n_unique().cast(pl.Int64)
     return pl.max_horizontal(characters - 1, 0) + words
 
 

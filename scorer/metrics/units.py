@@ -10,7 +10,16 @@ import polars as pl
 
 from scorer import text
 from scorer.metrics.base import Batch, Values, count, not_blank, one_row_each, share
-from scorer.metrics.pairs import bigrams_shared, by_text, compile_tokens, enough, split, tokens_within, words_shared
+from scorer.metrics.pairs import (
+    bigrams_shared,
+    by_text,
+    compile_tokens,
+    enough,
+    split,
+    tokens_within,
+    with_chinese,
+    words_shared,
+)
 from scorer.parameters import Count, GoldList, ReadField, Share
 from scorer.reference import Attempt, Gold, Judged, overlap, runs, tokens
 
@@ -114,6 +123,7 @@ class UnitMatch:
             hit, left = _split_by_run(left, some)
             hits.append(hit)
 
+        left = with_chinese(left)
         shared = bigrams_shared(left) + words_shared(left, tokens_within(left, "words", "lowered"))
         left = left.with_columns(shared=shared).filter(shared > 0)
         hit, left = split(left, self._enough(pl.col("wanted")))
@@ -123,7 +133,7 @@ class UnitMatch:
 
         # What is left is a hit only if the unit has fewer tokens than the statement: rare, so a bound first. Each
         # different character but the first of all ends a different bigram.
-        left = by_text(left, least=text.different_characters(text.chinese(pl.col("text"))).cast(pl.Int64) - 1)
+        left = by_text(left, least=text.different_characters(pl.col("chinese")).cast(pl.Int64) - 1)
         left = by_text(left.filter(self._enough(pl.col("least"))), has=text.token_count(pl.col("text")).cast(pl.Int64))
         hits.append(left.filter(self._enough(pl.min_horizontal("has", "wanted"))))
         return pl.concat(hit.select("row", "text_at", "repeats", "statement_at") for hit in hits)
