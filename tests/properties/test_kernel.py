@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from scorer import reference, text
-from scorer.metrics.pairs import bigrams_shared, compile_tokens, tokens_within, words_shared
+from scorer.metrics.pairs import bigrams_shared, compile_tokens, tokens_within, with_chinese, words_shared
 from scorer.metrics.sources import find_centuries
 from scorer.score import Scored, compile_golds, score_batch
 from tests.parity import vectors
@@ -113,6 +113,7 @@ def test_shared_tokens_are_counted_without_cutting_the_text(units: list[str], st
     )
     items = compile_tokens(pl.DataFrame({"statement": statements}), "statement")
     pairs = frame.join(items, how="cross").with_row_index("pair")
+    pairs = with_chinese(pairs).sort("pair")
     shared = bigrams_shared(pairs) + words_shared(pairs, tokens_within(pairs, "words", "lowered"))
     for unit, statement, found in zip(pairs["text"], pairs["statement"], shared, strict=True):
         assert found == len(reference.tokens(unit) & reference.tokens(statement))
