@@ -39,7 +39,7 @@ reduced as (
         sum(e.rounded)::hugeint as rounded,
         list_sort(list(e.points) filter (where e.points is not null)) as sorted_points,
         count(*) filter (where e.rounded >= $threshold) as n_passing,
-        list_sort(list(e.status) filter (where e.status <> 'ok')) as missing
+        coalesce(list_sort(list(e.status) filter (where e.status <> 'ok')), []) as missing
     from attempts
     inner join judges using (run_id)
     left join evaluations as e

@@ -11,6 +11,7 @@ from scorer.aggregate.data import Data
 from scorer.aggregate.printing import printed
 from scorer.aggregate.summary import summary
 from scorer.metrics.rubric import PASSED, SCORE, TOTAL
+from scorer.warehouse import Warehouse
 
 ALPHA = 0.05
 """The level from which on a difference is taken for one."""
@@ -33,8 +34,12 @@ def leaderboard(data: Data, criteria: Sequence[str]) -> pl.DataFrame:
     equal.
     """
     rows = summary(data, strata=data.strata_names())
-    board = _figures(rows, PASSED, "pass", ["bound_low", "bound_high", "n_questions", "n_unscored"])
+    board = _figures(rows, PASSED, "pass", ["n_questions", "n_unscored"])
     board = board.rename({"pass_mean": "pass_rate", "pass_n_questions": "n_tasks", "pass_n_unscored": "n_missing"})
+    with Warehouse(data.sources()) as warehouse:
+        bounds = warehouse.query("verdict_bounds", metric=PASSED, low=0, high=1)
+    bounds = bounds.rename({"bound_low": "pass_bound_low", "bound_high": "pass_bound_high"})
+    board = board.join(bounds, on=_GROUP, how="left", nulls_equal=True)
     score = _figures(rows, SCORE, "score", []).rename({"score_mean": "mean_score"})
     board = board.join(score, on=_GROUP, how="left", nulls_equal=True)
     for metric, name in ((TOTAL, "mean_total"), *((name, name) for name in criteria)):

@@ -140,7 +140,8 @@ def coverage(verdicts: pl.DataFrame, policy: str) -> list[str]:
         given, passed = rows["passed"].count(), int(rows["passed"].sum() or 0)
         line = f"{system}: {passed} of {given} pass ({judge})"
         if missing := rows.height - given:
-            tasks = rows.filter(pl.col("passed").is_null())["task_id"].unique(maintain_order=True).to_list()
+            unjudged = rows.filter(pl.col("passed").is_null())["task_id"].unique()
+            tasks = sorted(unjudged, key=lambda task: (int(task) if task.isdecimal() else 0, task))
             shown = ", ".join(tasks[:_SHOWN]) + (f" and {len(tasks) - _SHOWN} more" if len(tasks) > _SHOWN else "")
             low, high = passed / rows.height, (passed + missing) / rows.height
             line += (
