@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -49,6 +49,11 @@ class Golds:
     """Fields that hold a list of texts."""
     texts: tuple[str, ...] = ()
     """Fields that hold one text."""
+    separator: str | None = None
+    """Where given, a list may be written as one text with this between its items, and an item as a number or a truth
+    value; golds in CSV have no other way to write a list."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The benchmark's own name -> the list field that it adds to, after what the field's own name gives."""
 
 
 @dataclass(frozen=True)
@@ -196,13 +201,18 @@ class _PackReader:
         rubric = self._rubric(top["rubric"]) if "rubric" in top else None
         rulesets = self._table("rulesets", top.get("rulesets", {} if rubric else None))
         chosen = self._ruleset(rulesets, ruleset, top.get("default_ruleset")) if rulesets or not rubric else ""
-        aliases = self._table("fields", top.get("fields", {}))
-        for key, value in aliases.items():
-            self._value(f"fields.{key}", value, str)
+        aliases = self._value("fields", top.get("fields", {}), Mapping[str, str])
         tasks = self._build("tasks", top["tasks"], Tasks) if "tasks" in top else None
         golds = self._build("golds", top.get("golds", {}), Golds) or Golds()
         if golds.files.count("*") != 1:
             self._problem("golds.files", "must hold exactly one `*`, which stands for the task's id")
+        if golds.separator == "":
+            self._problem("golds.separator", "must not be empty; leave it out where lists are lists")
+        for name, target in golds.columns.items():
+            if target not in golds.lists:
+                self._problem(
+                    f"golds.columns.{name}", f"{target!r} is no list of the golds{nearest(target, golds.lists)}"
+                )
         self.names["gold list"] = golds.lists
 
         rules = self._table(f"rulesets.{chosen}", rulesets.get(chosen, {}))
@@ -305,11 +315,11 @@ class _PackReader:
         before = len(self.problems)
         self._unknown(at, table, [*hints, *also_known])
         values = {}
-        for field in fields(made):  # type: ignore[arg-type]  # always a dataclass
-            if field.name in table:
-                values[field.name] = self._value(f"{at}.{field.name}", table[field.name], hints[field.name])
-            elif field.default is MISSING:
-                self._problem(f"{at}.{field.name}", "is missing")
+        for each in fields(made):  # type: ignore[arg-type]  # always a dataclass
+            if each.name in table:
+                values[each.name] = self._value(f"{at}.{each.name}", table[each.name], hints[each.name])
+            elif each.default is MISSING and each.default_factory is MISSING:
+                self._problem(f"{at}.{each.name}", "is missing")
         return made(**values) if len(self.problems) == before else None
 
     def _value(self, place: str, value: Any, annotation: Any) -> Any:
@@ -326,6 +336,9 @@ class _PackReader:
                 return ()
             self._known_names(place, value, marks)
             return tuple(value)
+        if get_origin(wanted) is Mapping:
+            table = self._table(place, value)
+            return {key: self._value(f"{place}.{key}", inner, str) for key, inner in table.items()}
         if not _is(value, wanted):
             self._problem(place, "is missing" if value is None else f"must be {_TYPE_NAMES[wanted]}, not {value!r}")
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.errors import InputError, Problem, UsageError
+from scorer.ingest.csv_rows import BadRow, csv_rows
 from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, type_name
 from scorer.packs import Golds
 from scorer.tables import GOLDS
@@ -42,8 +44,9 @@ class _Found:
 def read_golds(path: Path, form: Golds) -> pl.DataFrame:
     """Return the golds at `path` as the table golds without run_id, sorted by its key.
 
-    `path` is a folder of files named as `form.files` says, a JSONL file (one gold a line), a JSON array, or a Parquet
-    file with a row a gold. Raises InputError with every mistake in any of them, UsageError for another form.
+    `path` is a folder of files named as `form.files` says, a JSONL file (one gold a line), a JSON array, a Parquet file
+    with a row a gold, or, where `form.separator` says how to write a list, a CSV file with a row a gold. Raises
+    InputError with every mistake in any of them, UsageError for another form.
     """
     problems: list[Problem] = []
     seen: dict[str, _Found] = {}
@@ -81,8 +84,11 @@ def _golds(path: Path, form: Golds, problems: list[Problem]) -> Iterator[_Found]
             yield from (_Found(str(path), f"[{number}]", gold) for number, gold in enumerate(golds))
     elif ending == ".parquet":
         yield from _parquet(path)
+    elif ending == ".csv" and form.separator:
+        yield from _csv(path, problems)
     else:
-        raise UsageError(f"{path}: golds are read from a folder, .jsonl, .json or .parquet, not from {ending!r}")
+        forms = "a folder, .jsonl, .json or .parquet" + (", .csv" if form.separator else "")
+        raise UsageError(f"{path}: golds are read from {forms}, not from {ending!r}")
 
 
 def _folder(path: Path, form: Golds, problems: list[Problem]) -> Iterator[_Found]:
@@ -111,6 +117,14 @@ def _parquet(path: Path) -> Iterator[_Found]:
     yield from (_Found(str(path), f"row {number}", row) for number, row in enumerate(rows, 1))
 
 
+def _csv(path: Path, problems: list[Problem]) -> Iterator[_Found]:
+    for row in csv_rows(path):
+        if isinstance(row, BadRow):
+            problems.append(Problem(str(path), row.place, row.detail))
+        else:
+            yield _Found(str(path), row.place, {name: cell for name, cell in row.cells.items() if cell})
+
+
 def _task_id(found: _Found, form: Golds, problems: list[Problem]) -> str | None:
     if not isinstance(found.gold, dict):
         problems.append(found.problem("", f"a gold must be a JSON object, this is {type_name(found.gold)}"))
@@ -125,20 +139,34 @@ def _task_id(found: _Found, form: Golds, problems: list[Problem]) -> str | None:
 
 def _items(found: _Found, task_id: str, form: Golds, problems: list[Problem]) -> Iterator[Item]:
     for field in form.lists:
-        values = found.gold.get(field)
-        if values is None:
-            continue
-        if not isinstance(values, list):
-            problems.append(found.problem(field, f"must be a list of texts, this is {type_name(values)}"))
-            continue
-        for position, value in enumerate(values):
-            if isinstance(value, str):
-                yield task_id, field, position, keep_surrogates(value)
-            else:
-                problems.append(found.problem(f"{field}[{position}]", f"must be text, this is {type_name(value)}"))
+        for position, text in enumerate(_texts(found, field, form, problems)):
+            yield task_id, field, position, keep_surrogates(text)
     for field in form.texts:
         value = found.gold.get(field)
         if isinstance(value, str):
             yield task_id, field, 0, keep_surrogates(value)
         elif value is not None:
             problems.append(found.problem(field, f"must be text, this is {type_name(value)}"))
+
+
+def _texts(found: _Found, field: str, form: Golds, problems: list[Problem]) -> Iterator[str]:
+    """Yield the items of a list field, from its own name and from the columns that add to it."""
+    for name in (field, *(column for column, target in form.columns.items() if target == field)):
+        values = found.gold.get(name)
+        if values is None:
+            continue
+        if form.separator and not isinstance(values, list | dict):
+            values = [part.strip() for part in _as_text(values).split(form.separator) if part.strip()]
+        if not isinstance(values, list):
+            problems.append(found.problem(name, f"must be a list of texts, this is {type_name(values)}"))
+            continue
+        for position, value in enumerate(values):
+            if isinstance(value, str) or (form.separator and isinstance(value, int | float)):
+                yield _as_text(value)
+            else:
+                problems.append(found.problem(f"{name}[{position}]", f"must be text, this is {type_name(value)}"))
+
+
+def _as_text(value: object) -> str:
+    """Return a text as it is, a number or truth value as JSON writes it."""
+    return value if isinstance(value, str) else json.dumps(value)

@@ -6,10 +6,7 @@ being read.
 
 from __future__ import annotations
 
-import csv
-import re
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scorer.errors import InputError, Problem, UsageError
+from scorer.ingest.csv_rows import BadRow, csv_rows
 from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, type_name
 
 _PIECE_BYTES = 8 << 20
@@ -169,30 +167,16 @@ class CsvFile:
 
         An empty cell is null, except that an empty response is an empty text.
         """
-        csv.field_size_limit(sys.maxsize)
         rows = Rows(self.name, self.names)
-        with self.path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-            reader = csv.reader(text)
-            header = next(reader, [])
-            twice = sorted({name for name in header if header.count(name) > 1})
-            if twice:
-                raise InputError([Problem(self.name, "header", f"names a column twice: {', '.join(twice)}")])
-            for cells in reader:
-                if not cells:
-                    continue
-                self._add(rows, f"line {reader.line_num}", header, cells)
-                if rows.full:
-                    yield rows.take()
+        for row in csv_rows(self.path):
+            if isinstance(row, BadRow):
+                rows.refuse(row.place, row.rule, row.detail)
+            else:
+                cells = row.cells.items()
+                rows.add(row.place, {name: cell for name, cell in cells if cell or self.names.get(name) == "response"})
+            if rows.full:
+                yield rows.take()
         yield rows.take()
-
-    def _add(self, rows: Rows, place: str, header: Sequence[str], cells: Sequence[str]) -> None:
-        if len(cells) != len(header):
-            rows.refuse(place, "ragged row", f"{len(cells)} cells under a header of {len(header)}")
-        elif re.search("[\udc80-\udcff]", "".join(cells)):
-            rows.refuse(place, "unreadable line", "the row is not UTF-8")
-        else:
-            filled = zip(header, cells, strict=True)
-            rows.add(place, {name: cell for name, cell in filled if cell or self.names.get(name) == "response"})
 
 
 # --- columns ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from scorer.errors import InputError, Problem, UsageError
+from scorer.ingest.csv_rows import BadRow, csv_rows
 from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, type_name
 from scorer.packs import Tasks
 from scorer.tables import STRATA, TASKS
@@ -17,8 +18,8 @@ from scorer.tables import STRATA, TASKS
 def read_tasks(path: Path, form: Tasks) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables tasks and strata, without run_id, in the order of the file.
 
-    `path` is a JSONL file (one question a line) or a JSON array. A question without a stratum has no row for it.
-    Raises InputError with every mistake, UsageError for another form.
+    `path` is a JSONL file (one question a line), a JSON array or a CSV file, where an empty cell is absent. A question
+    without a stratum has no row for it. Raises InputError with every mistake, UsageError for another form.
     """
     problems: list[Problem] = []
     tasks: dict[str, tuple[str | None, str | None]] = {}
@@ -49,8 +50,15 @@ def _questions(path: Path, problems: list[Problem]) -> Iterator[tuple[str, Any]]
     if not path.is_file():
         raise InputError([Problem(str(path), "", "no such file of tasks")])
     ending = path.suffix.lower()
-    if ending not in (".jsonl", ".ndjson", ".json"):
-        raise UsageError(f"{path}: tasks are read from .jsonl or .json, not from {ending!r}")
+    if ending not in (".jsonl", ".ndjson", ".json", ".csv"):
+        raise UsageError(f"{path}: tasks are read from .jsonl, .json or .csv, not from {ending!r}")
+    if ending == ".csv":
+        for row in csv_rows(path):
+            if isinstance(row, BadRow):
+                problems.append(Problem(str(path), row.place, row.detail))
+            else:
+                yield row.place, {name: cell for name, cell in row.cells.items() if cell}
+        return
     try:
         if ending == ".json":
             parsed = parse_json(path.read_bytes())
