@@ -11,7 +11,7 @@ verdicts as (
         metric,
         pairings.is_common,
         pairings.is_binary,
-        if(scales.higher_is_better, 1.0, 0.0) as pass_value,
+        if(scales.higher_is_better, 1, 0)::double as pass_value,
         pairings.value_a is not null or pairings.value_b is not null as is_scored,
         if(scales.higher_is_better, pairings.n_ones_a, pairings.n_a - pairings.n_ones_a) * 2 > pairings.n_a as a_passes,
         if(scales.higher_is_better, pairings.n_ones_b, pairings.n_b - pairings.n_ones_b) * 2 > pairings.n_b as b_passes

@@ -1,5 +1,5 @@
 -- Grain: one pair of sides on one metric of one scorer: how the differences of their common questions vary, and what of
--- it questions and repeats bring. Reads pairings, pairs, questions and sides. Sums run over sorted lists, so that
+-- it questions and repeats bring. Reads pairings, pairs, questions, scales and sides. Sums run over sorted lists, so that
 -- neither threads nor row order move a digit.
 with
 
@@ -16,10 +16,15 @@ common as (
         a.ss_within as ss_a,
         b.ss_within as ss_b,
         pairings.is_binary,
-        2 * pairings.n_ones_a > pairings.n_a as passes_a,
-        2 * pairings.n_ones_b > pairings.n_b as passes_b
+        if(scales.higher_is_better, pairings.n_ones_a, pairings.n_a - pairings.n_ones_a) * 2 > pairings.n_a as passes_a,
+        if(scales.higher_is_better, pairings.n_ones_b, pairings.n_b - pairings.n_ones_b) * 2 > pairings.n_b as passes_b
     from pairings
     inner join pairs using (pair)
+    inner join scales
+        on
+            pairings.benchmark = scales.benchmark
+            and pairings.scorer = scales.scorer
+            and pairings.metric = scales.metric
     inner join questions as a
         on
             pairs.side_a = a.side

@@ -14,7 +14,13 @@ from scorer.aggregate.multiplicity import add_families
 from scorer.aggregate.printing import printed
 from scorer.aggregate.random_bits import random_bits
 from scorer.aggregate.repeats import reliabilities, variances
-from scorer.aggregate.sentences import comparison_sentence, gap_sentences, mcnemar_sentence, method_sentences
+from scorer.aggregate.sentences import (
+    comparison_sentence,
+    gap_sentences,
+    mcnemar_sentence,
+    method_sentences,
+    verdict_rules,
+)
 from scorer.aggregate.sides import Sides, find_sides, side_names, sides_of
 from scorer.aggregate.signflip import sign_flips
 from scorer.aggregate.summary import check_method, check_strata, load_questions, summarise
@@ -154,6 +160,7 @@ def compare(
         *map(comparison_sentence, comparisons.iter_rows(named=True)),
         *map(mcnemar_sentence, mcnemar.iter_rows(named=True)),
         *method_sentences(summary, tested, interval=method, metric=metric, alpha=alpha),
+        *verdict_rules(mcnemar, reliability),
         *about_data,
     ]
     notice = notice_of(data, sides)
@@ -211,26 +218,44 @@ def check_modes(data: Data, sides: Sides, pairs: pl.DataFrame, allow_mixed: bool
 
 
 def _unscored(data: Data, sides: Sides, summary: pl.DataFrame) -> Iterator[str]:
-    """Say how many attempts have no score and why, and what the mean would be at the worst and at the best."""
+    """Say of each side how many attempts have no score and why, and where the means would lie with them.
+
+    `summary` has a row for each metric and side that is shown.
+    """
+    overall = summary.filter(pl.col("stratum").is_null())
+    shown = overall.select("benchmark", "scorer", "metric").unique()
     missing = (
-        data.scores.filter(pl.col("value").is_null() & pl.col("metric").is_in(summary["metric"].unique().to_list()))
-        .join(sides.members, on=["benchmark", "run_id", "system"], how="inner")
-        .with_columns(pl.col("reason").fill_null("no reason given"))
-        .group_by("system", "metric", "reason")
+        data.scores.filter(pl.col("value").is_null())
+        .join(shown, on=["benchmark", "scorer", "metric"], how="semi")
+        .join(sides.members, on=["benchmark", "run_id", "system"])
+        .group_by("side", "scorer", "metric", pl.col("reason").fill_null("no reason given"))
         .len()
-        .sort("system", "metric", "reason")
-    )
-    for (system, metric), reasons in missing.group_by("system", "metric", maintain_order=True):
-        counts = ", ".join(f"{reason}: {count}" for reason, count in reasons.select("reason", "len").iter_rows())
-        rows = summary.filter(
-            (pl.col("system") == system) & (pl.col("metric") == metric) & pl.col("stratum").is_null()
-        ).filter(pl.col("bound_low") < pl.col("bound_high"))
-        bounds = "; ".join(
-            f"[{low:.4g}, {high:.4g}]" for low, high in rows.select("bound_low", "bound_high").iter_rows()
+        .sort("side", "scorer", "metric", "reason")
+        .group_by("side", "scorer", "metric", maintain_order=True)
+        .agg(pl.col("len").sum(), pl.format("{}: {}", "reason", "len").str.join(", ").alias("reasons"))
+        .join(sides.sides, on="side", maintain_order="left")
+        .join(
+            overall.select("benchmark", "scorer", "metric", "run_id", "system", "bound_low", "bound_high"),
+            on=["benchmark", "scorer", "metric", "run_id", "system"],
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
         )
-        within = f"; with them at the worst and at the best the mean would lie in {bounds}" if bounds else ""
-        total = int(reasons["len"].sum())
-        yield f"{metric}: {total} attempts of {system} are unscored and count in no mean ({counts}){within}"
+    )
+    for _, alike in missing.group_by("side", "scorer", "len", "reasons", maintain_order=True):
+        side = alike.row(0, named=True)
+        several = sides.sides.filter(pl.col("system") == side["system"]).height > 1
+        name = f"{side['run_id']}:{side['system']}" if several and side["run_id"] else side["system"]
+        bounded = alike.filter(pl.col("bound_low") < pl.col("bound_high"))
+        bounds = ", ".join(
+            f"{metric} [{low:.4g}, {high:.4g}]"
+            for metric, low, high in bounded.select("metric", "bound_low", "bound_high").iter_rows()
+        )
+        within = f"; with them at the worst and at the best the means would lie in: {bounds}" if bounds else ""
+        metrics = "" if bounded.height == alike.height else f" on {', '.join(alike['metric'])}"
+        yield (
+            f"{side['len']} attempts of {name} are unscored{metrics} and count in no mean ({side['reasons']}){within}"
+        )
 
 
 def notice_of(data: Data, sides: Sides) -> str | None:

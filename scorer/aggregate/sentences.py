@@ -108,6 +108,23 @@ def method_sentences(
     yield "Not significant does not mean equal; the numbers speak of questions like these"
 
 
+def verdict_rules(mcnemar: pl.DataFrame, reliability: pl.DataFrame) -> Iterator[str]:
+    """Yield what passes, wherever passes are counted."""
+    thresholds = pl.concat([mcnemar["threshold"], reliability["threshold"]]).unique().sort()
+    if len(thresholds):
+        yield f"A repeat passes at {' or '.join(f'{x:g}' for x in thresholds)}, the better value of a 0/1 metric"
+    if mcnemar.height:
+        yield (
+            "McNemar's tests take one verdict a task: it passes where more than half of its scored repeats pass, and a "
+            f"tie fails; the risk difference has the {mcnemar['rd_method'][0]} interval, and the tests a Holm family"
+        )
+    if reliability["k"].max() not in (None, 1):
+        yield (
+            "pass@k is the chance that k repeats hold a pass, pass^k that all k pass, averaged over the questions with "
+            "k scored repeats or more, with the wilson_t interval"
+        )
+
+
 def _what_n_is(summary: pl.DataFrame) -> Iterator[str]:
     overall = summary.filter(pl.col("stratum").is_null() & (pl.col("n_questions") > 0))
     if not overall.height:

@@ -80,6 +80,12 @@ def _run(row: Row) -> str | None:
     return row["run_id"] or None
 
 
+def _bounds(name: str) -> Callable[[Row], str | None]:
+    """Make a cell of what the missing attempts could make of a share; empty where none is missing."""
+    low, high = f"{name}_bound_low", f"{name}_bound_high"
+    return lambda row: None if row[low] == row[high] else interval(low, high)(row)
+
+
 def _p(name: str) -> Callable[[Row], str | None]:
     return lambda row: None if row[name] is None else f"{row[name]:.3g}"
 
@@ -204,8 +210,10 @@ _RELIABILITY_COLUMNS: Columns = {
     "dropped": lambda row: row["n_dropped"] or None,
     "pass@k": number("pass_at_k"),
     "pass@k interval": interval("pass_at_k_ci_low", "pass_at_k_ci_high"),
+    "pass@k worst to best": _bounds("pass_at_k"),
     "pass^k": number("pass_hat_k"),
     "pass^k interval": interval("pass_hat_k_ci_low", "pass_hat_k_ci_high"),
+    "pass^k worst to best": _bounds("pass_hat_k"),
     "flags": flags,
 }
 
