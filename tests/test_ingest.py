@@ -400,7 +400,7 @@ def test_a_missing_file_and_an_unknown_form_are_errors_all_at_once(tmp_path: Pat
         batches(tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path)
     assert str(error.value).startswith("3 mistakes in the input:")
     (tmp_path / "a.xlsx").write_text("")
-    with pytest.raises(UsageError, match="not from '.xlsx'"):
+    with pytest.raises(UsageError, match=r"not from '\.xlsx'"):
         batches(tmp_path / "a.xlsx")
     with pytest.raises(UsageError, match="not dict"):
         batches({"task_id": []})
