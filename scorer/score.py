@@ -13,6 +13,7 @@ from scorer import tables
 from scorer.extract import extract
 from scorer.metrics.base import Batch, Matcher, Values
 from scorer.packs import Pack
+from scorer.steps import Steps
 
 COMPLETED = "completed"
 UNSCORED_STATUSES = ("failed", "budget_stopped")
@@ -54,14 +55,14 @@ def compile_golds(pack: Pack, golds: pl.DataFrame) -> CompiledGolds:
     return CompiledGolds(pack, tasks, {matcher: matcher.compile(items) for matcher in matchers})
 
 
-def score_batch(attempts: Any, golds: CompiledGolds) -> Scored:
+def score_batch(attempts: Any, golds: CompiledGolds, steps: Steps | None = None) -> Scored:
     """Score attempts (a frame or Arrow batch with the columns of the table attempts) against compiled golds.
 
     A score is null, with a reason, where the attempt is not completed, its response could not be read or its task has
     no gold; of the last the extracts are made all the same. A single metric is null where the gold has nothing that it
-    could be compared with. The function is pure: no row depends on another.
+    could be compared with. The function is pure: no row depends on another. `steps` takes the time of each step.
     """
-    pack = golds.pack
+    pack, steps = golds.pack, steps or Steps()
     attempts = (
         pl.DataFrame(attempts)
         .join(golds.tasks, on="task_id", how="left", maintain_order="left")
@@ -74,9 +75,11 @@ def score_batch(attempts: Any, golds: CompiledGolds) -> Scored:
         pl.col("gold").fill_null(golds.tasks.height),  # the gold that has nothing in it
         pl.col("response").fill_null(""),
     )
-    reads = extract(answers, pack.readings)
-    values = _values(Batch(answers, reads), golds)
-    return Scored(_scores(attempts, readable["at"], values, pack), _extracts(readable, reads, pack))
+    with steps("read out of the responses"):
+        reads = extract(answers, pack.readings)
+    values = _values(Batch(answers, reads), golds, steps)
+    with steps("lay out scores and extracts"):
+        return Scored(_scores(attempts, readable["at"], values, pack), _extracts(readable, reads, pack))
 
 
 _REASON = (
@@ -92,9 +95,12 @@ _REASON = (
 """Why an attempt has no values; null where it has."""
 
 
-def _values(batch: Batch, golds: CompiledGolds) -> list[pl.Series]:
+def _values(batch: Batch, golds: CompiledGolds, steps: Steps) -> list[pl.Series]:
     """Return the values of each metric, rounded, one an answer."""
-    matched = {matcher: matcher.match(batch, frame) for matcher, frame in golds.frames.items()}
+    matched = {}
+    for matcher, frame in golds.frames.items():
+        with steps(f"compare with the golds: {type(matcher).__name__}"):
+            matched[matcher] = matcher.match(batch, frame)
     values = []
     for metric in golds.pack.metrics:
         matcher = metric.params.matcher

@@ -27,6 +27,7 @@ def score(
     replace: Annotated[bool, typer.Option("--replace", help="Put other attempts in the place of the run's.")] = False,
     update: Annotated[bool, typer.Option("--update", help="Score only what is new or changed.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Workers; as many as cores unless said.")] = None,
+    profile: Annotated[bool, typer.Option("--profile", help="Print the share of each step of the work.")] = False,
 ) -> None:
     """Score stored attempts by a pack and put the run into a store, whole or not at all.
 
@@ -51,6 +52,8 @@ def score(
             progress=progress,
         )
     tell(account)
+    if profile:
+        tell_steps(account)
     raise typer.Exit(ExitCode.DONE if account.complete else ExitCode.PARTLY)
 
 
@@ -74,3 +77,11 @@ def tell(account: Account) -> None:
     place = shlex.quote(str(account.store))
     say(f"store     {account.store}")
     say(f"next      scorer report {place}")
+
+
+def tell_steps(account: Account) -> None:
+    """Print where the time went; workers' seconds add up, so the sum may exceed the time that passed."""
+    from scorer.cli.console import say
+
+    for name, seconds, share in account.steps.shares():
+        say(f"step      {share:6.1%}  {seconds:8.2f} s  {name}")

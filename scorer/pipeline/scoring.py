@@ -19,6 +19,7 @@ from scorer.packs import Pack
 from scorer.pipeline.reuse import ScoredBefore, merged, row_groups
 from scorer.pipeline.survey import Survey
 from scorer.score import CompiledGolds, Scored, compile_golds, score_batch
+from scorer.steps import Steps
 from scorer.store import ROW_GROUPS_KEY, RunWriter, StoredRun, Unfinished, canonical_json, current_run
 from scorer.tables import METRICS, REJECTED, RUNS
 
@@ -49,6 +50,8 @@ class Account:
     refused: list[Refused] = field(default_factory=list)
     """Pieces of input that were not used, or only after a repair."""
     flags: list[str] = field(default_factory=list)
+    steps: Steps = field(default_factory=Steps)
+    """Where the time went."""
 
     @property
     def complete(self) -> bool:
@@ -73,6 +76,7 @@ class Job:
     update: bool
     threads: int
     progress: Progress
+    steps: Steps = field(default_factory=Steps)
 
     def run(self) -> Account:
         """Score and publish. Raises InputError before anything of the run is visible.
@@ -95,7 +99,7 @@ class Job:
 
     def _survey(self) -> Survey:
         survey = Survey(self.attempts)
-        for batch in self.attempts.batches():
+        for batch in self.steps.each("survey the attempts", self.attempts.batches()):
             survey.add(batch)
         survey.check()
         return survey
@@ -120,7 +124,7 @@ class _Writing:
         self.made = self._signature_of_scorer()
         self.unfinished = Unfinished(job.store, run_id)
         self.before = self._scored_before()
-        self.account = Account(job.store, run_id, job.mode, job.pack.scorer)
+        self.account = Account(job.store, run_id, job.mode, job.pack.scorer, steps=job.steps)
 
     def run(self) -> Account:
         """Write every table and publish."""
@@ -141,11 +145,14 @@ class _Writing:
     def _score(self, writer: RunWriter, groups: RowGroups) -> None:
         first = {table: writer.row_groups(table) for table in BY_SCORER}
         for batch, scored in self._scored():
-            self.survey.add(batch)
-            self._count(scored, batch)
-            writer.write("attempts", with_run_id(batch.attempts, self.run_id))
-            writer.write("scores", scored.scores)
-            writer.write("extracts", scored.extracts)
+            with self.job.steps("count"):
+                self.survey.add(batch)
+                self._count(scored, batch)
+            with self.job.steps("write the attempts"):
+                writer.write("attempts", with_run_id(batch.attempts, self.run_id))
+            with self.job.steps("write scores and extracts"):
+                writer.write("scores", scored.scores)
+                writer.write("extracts", scored.extracts)
             self.job.progress(self.survey.rows, self.total)
         self._check()
         for table in BY_SCORER:
@@ -161,11 +168,12 @@ class _Writing:
 
     def _scored(self) -> Iterator[tuple[Batch, Scored]]:
         """Yield each batch with its rows, in order, while as many batches as there are threads are at work."""
-        golds = compile_golds(self.job.pack, self.job.golds)
+        with self.job.steps("compile the golds"):
+            golds = compile_golds(self.job.pack, self.job.golds)
         at_work: deque[tuple[Batch, Future[Scored]]] = deque()
         with ThreadPoolExecutor(self.job.threads) as pool:
             try:
-                for batch in self.job.attempts.batches():
+                for batch in self.job.steps.each("read the attempts", self.job.attempts.batches()):
                     at_work.append((batch, pool.submit(self._rows, batch, golds)))
                     if len(at_work) > self.job.threads:
                         done, rows = at_work.popleft()
@@ -183,11 +191,12 @@ class _Writing:
             return Scored(*finished)
         stored = self.before.find(attempts) if self.before else None
         if stored is None:
-            rows = score_batch(attempts, golds)
+            rows = score_batch(attempts, golds, self.job.steps)
         else:
             rest = attempts.filter(~pl.col("attempt_id").is_in(stored.scores["attempt_id"].implode()))
-            rows = merged([stored, score_batch(rest, golds)] if rest.height else [stored], attempts)
-        self.unfinished.save(key, {"scores": rows.scores, "extracts": rows.extracts})
+            rows = merged([stored, score_batch(rest, golds, self.job.steps)] if rest.height else [stored], attempts)
+        with self.job.steps("keep the batch for a next try"):
+            self.unfinished.save(key, {"scores": rows.scores, "extracts": rows.extracts})
         return rows
 
     def _count(self, scored: Scored, batch: Batch) -> None:
@@ -244,7 +253,7 @@ class _Writing:
             writer.write(name, with_run_id(frame, self.run_id))
         writer.write("metrics", self._metrics(others))
         writer.write("rejected", pl.DataFrame(rejected, schema=REJECTED.schema, orient="row"))
-        for name in ("judgements", "criteria"):
+        for name in ("judgements", "criteria", "published"):
             if self.previous and self.same_attempts:
                 writer.link(name, self.previous)
 
