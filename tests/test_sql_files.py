@@ -155,6 +155,7 @@ def every_query(store: str) -> dict[str, pl.DataFrame]:
             run(f"interval_{name}", "intervals", conf=0.95)
         run("summary", method="wilson_t", conf=0.95)
         run("question_means")
+        run("verdict_bounds", metric="passed", low=0, high=1)
 
         pairings = run("pairings", "pairings")
         clusters = pairings.select(pl.col("cluster").unique().sort()).with_row_index("position")
