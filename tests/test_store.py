@@ -184,7 +184,7 @@ def test_finished_pieces_are_found_under_their_hash_and_half_written_ones_are_no
     assert unfinished.load("key", ["scores"])[0].equals(frame)
     assert unfinished.load("other", ["scores"]) is None
     assert unfinished.load("key", ["scores", "extracts"]) is None
-    (unfinished.path / "key.scores.parquet").write_bytes(b"PAR1")
+    (unfinished.path / "key.scores.arrow").write_bytes(b"ARROW1")
     assert unfinished.load("key", ["scores"]) is None
     unfinished.discard()
     assert list(tmp_path.iterdir()) == []
