@@ -1,0 +1,137 @@
+"""Out of a store: everything that a page or the pictures of one run show, the shown attempts explained."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from scorer import pipeline
+from scorer.aggregate import Data, compare
+from scorer.aggregate.questions import question_means
+from scorer.aggregate.repeats import variance
+from scorer.explain import Explainer, Explanation, Judgement
+from scorer.formats import cell_text
+from scorer.pipeline.judged import is_judged, judge_report
+from scorer.report.results import AttemptShown, Compared, JudgeQuality, Results, ValueShown, Why
+from scorer.store import Store, StoredRun, write_parquet
+from scorer.tables import TABLES
+
+MOST_ATTEMPTS = 150
+"""Attempts that a page shows one by one; the rest is left to SQL."""
+MOST_REPEATS = 3
+"""Repeats of a system at a question that a page shows."""
+START = 600
+"""Characters of an answer that a page shows."""
+
+_FEWEST = 2
+"""Systems that a comparison needs."""
+
+
+def results(
+    store: str | Path, *, run_id: str | None = None, scorer: str | None = None, baseline: str | None = None
+) -> Results:
+    """Return one run's results under one scorer: summaries, comparisons, questions, judges and the first attempts.
+
+    `baseline` is the system that every other is compared with; without it all are compared. The attempts are those of
+    the hardest questions, at most MOST_REPEATS of a system at a question and MOST_ATTEMPTS in all. Raises UsageError
+    where the store holds several runs, or the run scores of several scorers, and none is named, and for an unknown
+    baseline.
+    """
+    report = pipeline.report(store, run_id=run_id, scorer=scorer)
+    with Store(store) as opened:
+        run = opened.run(run_id)
+        mine = {name: run.frame(name).filter(pl.col("scorer") == report.scorer) for name in ("scores", "metrics")}
+        data = Data.from_tables(mine | {name: run.frame(name) for name in ("runs", "strata", "golds")})
+        several = report.attempts.height >= _FEWEST or baseline is not None
+        made = compare(data, baseline=baseline) if several else None
+        bare = Results(
+            report=report,
+            metrics=mine["metrics"].select("metric", "low", "high", "higher_is_better", "primary"),
+            questions=question_means(data),
+            variance=made.variance if made else variance(data),
+            strata=run.frame("strata"),
+            tasks=run.frame("tasks", ["task_id", "prompt", "language"]),
+            compared=Compared(made.comparisons, made.mcnemar, made.notes, baseline) if made else None,
+            quality=_quality(store, run, report.scorer),
+        )
+        return replace(bare, attempts=tuple(_attempts(run, bare)))
+
+
+def _quality(store: str | Path, run: StoredRun, scorer: str) -> JudgeQuality | None:
+    if not is_judged(run, scorer):
+        return None
+    told = judge_report(store, run_id=run.run_id, pack=run.signature["scorers"][scorer]["pack"])
+    return JudgeQuality(told.quality.agreement, told.quality.fragile, told.notes)
+
+
+# --- the attempts shown -----------------------------------------------------------------------------------------------
+
+
+def _attempts(run: StoredRun, bare: Results) -> Iterator[AttemptShown]:
+    """Yield the attempts that a page shows, explained."""
+    chosen = _chosen(run, bare.hardest["task_id"])
+    with tempfile.TemporaryDirectory(prefix="scorer-") as folder, _excerpt(run, chosen, Path(folder)) as few:
+        explainer = Explainer(few)
+        for attempt_id in chosen["attempt_id"]:
+            yield _shown(explainer.explain(attempt_id), bare.report.scorer)
+
+
+def _chosen(run: StoredRun, hardest: pl.Series) -> pl.DataFrame:
+    """Return `attempt_id` and `task_id` of the attempts to show, the hardest question first."""
+    places = pl.DataFrame({"task_id": hardest}).with_row_index("place")
+    attempts = run.frame("attempts", ["attempt_id", "task_id", "system", "repeat"])
+    ordered = attempts.join(places, on="task_id", how="inner").sort("place", "system", "repeat", "attempt_id")
+    first = ordered.filter(pl.int_range(pl.len()).over("task_id", "system") < MOST_REPEATS)
+    return first.head(MOST_ATTEMPTS).select("attempt_id", "task_id")
+
+
+def _excerpt(run: StoredRun, chosen: pl.DataFrame, folder: Path) -> StoredRun:
+    """Return a run that holds the chosen attempts only: explaining one of them does not search through all others."""
+    for name, table in TABLES.items():
+        path = run.file(name)
+        if path is None:
+            continue
+        key = next((key for key in ("attempt_id", "task_id") if key in table.columns), None)
+        rows = pl.scan_parquet(path, glob=False)
+        few = rows.filter(pl.col(key).is_in(chosen[key].unique().implode())) if key else rows
+        write_parquet([few.collect()], folder / path.name)
+    return StoredRun(folder, -1)
+
+
+def _shown(explanation: Explanation, scorer: str) -> AttemptShown:
+    """Return what a page shows of an attempt: its values under one scorer and why, and how its answer begins."""
+    (mine,) = (each for each in explanation.scorers if each.scorer == scorer)
+    trouble = [f"{name}: {text}" for name in ("fault", "error") if (text := getattr(explanation, name))]
+    values = [
+        ValueShown(
+            metric.metric,
+            metric.stored,
+            metric.reason,
+            tuple(Why(reason.met, reason.text, reason.details) for reason in metric.reasons),
+        )
+        for metric in mine.metrics
+    ]
+    response = explanation.response
+    return AttemptShown(
+        attempt_id=explanation.attempt_id,
+        task_id=explanation.task_id,
+        system=explanation.system,
+        repeat=explanation.repeat,
+        status=explanation.status,
+        trouble=(*trouble, *mine.notes),
+        values=tuple(values),
+        judgements=tuple(_judged(judgement) for judgement in explanation.judgements),
+        start=None if response is None else response[:START],
+        length=len(response or ""),
+    )
+
+
+def _judged(judgement: Judgement) -> str:
+    """Return one evaluation as a sentence."""
+    score = "" if judgement.score_normalized is None else f", score {cell_text(judgement.score_normalized)}"
+    reason = f": {judgement.reason}" if judgement.reason else ""
+    return f"{judgement.judge_id}, evaluation {judgement.evaluation}, {judgement.status}{score}{reason}"
