@@ -6,7 +6,12 @@ with
 
 evaluations as (
     select
-        system, criterion, judge_id, unit, value, category,
+        system,
+        criterion,
+        judge_id,
+        unit,
+        value,
+        category,
         evaluation::varchar as rater
     from ratings
     where value is not null
@@ -16,10 +21,16 @@ evaluations as (
 -- in sort order, so 0 before 1 and fail before pass.
 judges as (
     select
-        system, criterion, judge_id as rater, unit,
+        system,
+        criterion,
+        judge_id as rater,
+        unit,
         list_avg(list_sort(list(value))) as value,
         list_sort(list_transform(
-            map_entries(histogram(category)), lambda entry: {'fewer': -entry.value::bigint, 'category': entry.key}
+            map_entries(histogram(category)),
+            lambda entry: {
+                'fewer': -struct_extract(entry, 'value')::bigint, 'category': struct_extract(entry, 'key')
+            }
         ))[1].category as category
     from evaluations
     group by system, criterion, judge_id, unit
@@ -34,12 +45,13 @@ rated as (
         select * from evaluations
         union all by name
         select * from judges
-    )
+    ) as both_kinds
 ),
 
 units as (
     select
-        series, unit,
+        series,
+        unit,
         count(*) as m,
         list_avg(list_sort(list(value))) as mean,
         coalesce(list_var_samp(list_sort(list(value))), 0) as var_within
@@ -49,7 +61,10 @@ units as (
 
 totals as (
     select
-        series, system, criterion, judge_id,
+        series,
+        system,
+        criterion,
+        judge_id,
         count(*) as n_judgements,
         count(distinct rater) as n_raters,
         count(distinct unit) as n_units,
@@ -77,7 +92,12 @@ one_way as (
 
 -- The two-way split, units against judges, over the units that every judge rated.
 complete as (
-    select r.series, r.unit, r.rater, r.value, u.mean as unit_mean
+    select
+        r.series,
+        r.unit,
+        r.rater,
+        r.value,
+        u.mean as unit_mean
     from rated as r
     inner join totals as t using (series)
     inner join units as u using (series, unit)
@@ -85,13 +105,18 @@ complete as (
 ),
 
 rater_means as (
-    select series, rater, list_avg(list_sort(list(value))) as rater_mean
+    select
+        series,
+        rater,
+        list_avg(list_sort(list(value))) as rater_mean
     from complete
     group by series, rater
 ),
 
 grand_means as (
-    select series, list_avg(list_sort(list(value))) as mean
+    select
+        series,
+        list_avg(list_sort(list(value))) as mean
     from complete
     group by series
 ),
@@ -104,7 +129,7 @@ two_way as (
         list_sum(list_sort(list((c.unit_mean - g.mean) ** 2))) / nullif(n - 1, 0) as msr,
         list_sum(list_sort(list((r.rater_mean - g.mean) ** 2))) / nullif(k - 1, 0) as msc,
         list_sum(list_sort(list((c.value - c.unit_mean - r.rater_mean + g.mean) ** 2)))
-            / nullif((n - 1) * (k - 1), 0) as mse,
+        / nullif((n - 1) * (k - 1), 0) as mse,
         min(c.value) = max(c.value) as all_equal
     from complete as c
     inner join rater_means as r using (series, rater)
@@ -140,7 +165,9 @@ alpha as (
 -- Categories: n_uc of the m ratings of a unit fall into one.
 cells as (
     select
-        series, unit, category,
+        series,
+        unit,
+        category,
         count(*) as n_uc,
         sum(count(*)) over (partition by series, unit) as m
     from rated
@@ -151,7 +178,9 @@ cells as (
 
 unit_squares as (
     select
-        series, unit, m,
+        series,
+        unit,
+        m,
         sum(n_uc * n_uc) as squares
     from cells
     group by series, unit, m
@@ -172,7 +201,8 @@ pairs as (
 -- unit has as many ratings these are the same.
 categories as (
     select
-        c.series, c.category,
+        c.series,
+        c.category,
         sum(c.n_uc) as n_c,
         list_sum(list_sort(list(c.n_uc / c.m))) / p.n_units as mean_share
     from cells as c

@@ -1,11 +1,15 @@
--- Grain: one criterion of one system (null: all units together) and one judge, held against the labels that people gave.
--- Reads ratings (as agreement.sql does) and labels(criterion, unit, category). A judge's verdict on a unit is the
--- category that most of its evaluations gave; a tie is no pass. Units without a label or a verdict are dropped, counted.
+-- Grain: one criterion of one system (null: all units together) and one judge, held against the labels that people
+-- gave. Reads ratings (as agreement.sql does) and labels(criterion, unit, category). A judge's verdict on a unit is a
+-- pass where more than half of its evaluations gave $positive; a tie is none. Units without a label are dropped, and
+-- counted.
 with
 
 votes as (
     select
-        system, criterion, judge_id, unit,
+        system,
+        criterion,
+        judge_id,
+        unit,
         count(*) filter (where category = $positive) * 2 > count(*) as judge_passes
     from ratings
     where category is not null
@@ -14,7 +18,9 @@ votes as (
 
 counts as (
     select
-        v.system, v.criterion, v.judge_id,
+        v.system,
+        v.criterion,
+        v.judge_id,
         count(l.unit) as n_units,
         count(*) - count(l.unit) as n_dropped,
         count(*) filter (where v.judge_passes and l.category = $positive) as both_pass,
@@ -66,13 +72,22 @@ rates as (
         both_fail + judge_only as n_negative,
         both_pass / nullif(n_positive, 0) as sensitivity,
         both_fail / nullif(n_negative, 0) as specificity,
-        z * sqrt(sensitivity * (1 - sensitivity) / n_positive + z * z / (4 * n_positive * n_positive)) as reach_positive,
-        z * sqrt(specificity * (1 - specificity) / n_negative + z * z / (4 * n_negative * n_negative)) as reach_negative
+        z * sqrt((sensitivity * (1 - sensitivity) + z * z / (4 * n_positive)) / n_positive) as reach_positive,
+        z * sqrt((specificity * (1 - specificity) + z * z / (4 * n_negative)) / n_negative) as reach_negative
     from kappas
 )
 
 select
-    system, criterion, judge_id, n_units, n_dropped, both_pass, judge_only, human_only, both_fail, percent_agreement,
+    system,
+    criterion,
+    judge_id,
+    n_units,
+    n_dropped,
+    both_pass,
+    judge_only,
+    human_only,
+    both_fail,
+    percent_agreement,
     kappa,
     if(kappa_variance > 1e-24, greatest(kappa - z * sqrt(kappa_variance), -1), null) as kappa_low,
     if(kappa_variance > 1e-24, least(kappa + z * sqrt(kappa_variance), 1), null) as kappa_high,

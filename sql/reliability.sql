@@ -8,30 +8,40 @@ estimates as (
     left join intervals using (row_id)
 ),
 
+at_least_one as (
+    from estimates
+    where measure = 'pass_at_k'
+),
+
+every as (
+    from estimates
+    where measure = 'pass_hat_k'
+),
+
 pairs as (
     select
         benchmark,
         scorer,
         metric,
         side,
-        hat.k,
-        hat.threshold,
-        hat.n_questions,
-        hat.n_dropped,
-        hat.n_groups,
-        at_least.mean as pass_at_k,
-        at_least.ci_low as pass_at_k_ci_low,
-        at_least.ci_high as pass_at_k_ci_high,
-        at_least.bound_low as pass_at_k_bound_low,
-        at_least.bound_high as pass_at_k_bound_high,
-        hat.mean as pass_hat_k,
-        hat.ci_low as pass_hat_k_ci_low,
-        hat.ci_high as pass_hat_k_ci_high,
-        hat.bound_low as pass_hat_k_bound_low,
-        hat.bound_high as pass_hat_k_bound_high,
-        at_least.se * at_least.se <= 1e-24 or hat.se * hat.se <= 1e-24 as has_no_variance
-    from (from estimates where measure = 'pass_at_k') as at_least
-    inner join (from estimates where measure = 'pass_hat_k') as hat using (benchmark, scorer, metric, side, k)
+        every.k,
+        every.threshold,
+        every.n_questions,
+        every.n_dropped,
+        every.n_groups,
+        at_least_one.mean as pass_at_k,
+        at_least_one.ci_low as pass_at_k_ci_low,
+        at_least_one.ci_high as pass_at_k_ci_high,
+        at_least_one.bound_low as pass_at_k_bound_low,
+        at_least_one.bound_high as pass_at_k_bound_high,
+        every.mean as pass_hat_k,
+        every.ci_low as pass_hat_k_ci_low,
+        every.ci_high as pass_hat_k_ci_high,
+        every.bound_low as pass_hat_k_bound_low,
+        every.bound_high as pass_hat_k_bound_high,
+        at_least_one.se * at_least_one.se <= 1e-24 or every.se * every.se <= 1e-24 as has_no_variance
+    from at_least_one
+    inner join every using (benchmark, scorer, metric, side, k)
 )
 
 select

@@ -1,8 +1,8 @@
--- Grain: one metric of one side, one k and one measure: pass_at_k (k repeats hold at least one pass) or pass_hat_k (they
--- all pass), averaged over questions, with what its interval is made of: the columns of moments that the interval
--- queries read. Reads verdicts; the k are $ks, or 1 to the most repeats where that is null. A question with fewer than k
--- scored repeats says nothing about k and is dropped. Sums run over sorted lists, so that neither threads nor row order
--- move a digit.
+-- Grain: one metric of one side, one k and one measure: pass_at_k (k repeats hold at least one pass) or pass_hat_k
+-- (they all pass), averaged over questions, with what its interval is made of: the columns of moments that the interval
+-- queries read. Reads verdicts; the k are $ks, or 1 to the most repeats where that is null. A question with fewer than
+-- k scored repeats says nothing about k and is dropped. Sums run over sorted lists, so that neither threads nor row
+-- order move a digit.
 with
 
 wanted as (
@@ -19,13 +19,12 @@ wanted as (
 -- What the scored repeats say; and what all would say, had the missing ones failed, or passed.
 cases as (
     select
-        * exclude (n_made, n_scored, n_passed),
-        unnest([
-            {'outcome': 'scored', 'n': n_scored, 'c': n_passed},
-            {'outcome': 'worst', 'n': n_made, 'c': n_passed},
-            {'outcome': 'best', 'n': n_made, 'c': n_passed + n_made - n_scored}
-        ], max_depth := 2)
+        verdicts.* exclude (n_made, n_scored, n_passed),
+        outcomes.outcome,
+        if(outcomes.outcome = 'scored', verdicts.n_scored, verdicts.n_made) as n,
+        verdicts.n_passed + if(outcomes.outcome = 'best', verdicts.n_made - verdicts.n_scored, 0) as c
     from verdicts
+    cross join (values ('scored'), ('worst'), ('best')) as outcomes (outcome)
 ),
 
 -- C(n, k) is n! / (k! (n - k)!), and lgamma(n + 1) the logarithm of n!; k! cancels out.

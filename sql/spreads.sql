@@ -1,6 +1,6 @@
--- Grain: one pair of sides on one metric of one scorer: how the differences of their common questions vary, and what of
--- it questions and repeats bring. Reads pairings, pairs, questions, scales and sides. Sums run over sorted lists, so that
--- neither threads nor row order move a digit.
+-- Grain: one pair of sides on one metric of one scorer: how the differences of their common questions vary, and what
+-- of it questions and repeats bring. Reads pairings, pairs, questions, scales and sides. Sums run over sorted lists, so
+-- that neither threads nor row order move a digit.
 with
 
 common as (
