@@ -208,10 +208,10 @@ class _PackReader:
             self._problem("golds.files", "must hold exactly one `*`, which stands for the task's id")
         if golds.separator == "":
             self._problem("golds.separator", "must not be empty; leave it out where lists are lists")
-        for name, target in golds.columns.items():
+        for column, target in golds.columns.items():
             if target not in golds.lists:
                 self._problem(
-                    f"golds.columns.{name}", f"{target!r} is no list of the golds{nearest(target, golds.lists)}"
+                    f"golds.columns.{column}", f"{target!r} is no list of the golds{nearest(target, golds.lists)}"
                 )
         self.names["gold list"] = golds.lists
 

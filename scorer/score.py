@@ -100,7 +100,7 @@ def _values(batch: Batch, golds: CompiledGolds, steps: Steps) -> list[pl.Series]
     matched = {}
     for matcher, frame in golds.frames.items():
         with steps(f"compare with the golds: {type(matcher).__name__}"):
-            matched[matcher] = matcher.match(batch, frame)
+            matched[matcher] = batch.matched(matcher, frame)
     values = []
     for metric in golds.pack.metrics:
         matcher = metric.params.matcher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,18 @@ class Batch:
     def lowered(self) -> pl.Series:
         """The responses in lowercase as far as ASCII is concerned."""
         return text.lowered(self.answers["response"])
+
+    @cached_property
+    def worked_out(self) -> dict[Any, Any]:
+        """What one metric worked out and another may ask for, by what was asked for (anything hashable)."""
+        return {}
+
+    def matched(self, matcher: Matcher, compiled: pl.DataFrame) -> pl.DataFrame:
+        """Return what a matcher matches; the work is done once, whoever asks."""
+        if matcher not in self.worked_out:
+            self.worked_out[matcher] = matcher.match(self, compiled)
+        matched: pl.DataFrame = self.worked_out[matcher]
+        return matched
 
     def gold(self, compiled: pl.DataFrame) -> pl.DataFrame:
         """Return `row` and each answer's row of a compiled gold frame."""

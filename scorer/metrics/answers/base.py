@@ -59,7 +59,12 @@ class AnswerKind:
 
     def said_by_all(self, batch: Batch) -> pl.Series:
         """Return the part of each response that counts, normalised."""
-        return self.parts(batch).to_frame().select(normalized(pl.col("response"), self.normalize))["response"]
+        asked = ("said", self.normalize, self.marks)
+        if asked not in batch.worked_out:
+            said = normalized(pl.col("response"), self.normalize)
+            batch.worked_out[asked] = self.parts(batch).to_frame().select(said)["response"]
+        said_by_all: pl.Series = batch.worked_out[asked]
+        return said_by_all
 
     def all_references(self, items: pl.DataFrame) -> pl.DataFrame:
         """Return `gold` and `reference`: the normalised references that are not blank, in order."""
@@ -79,7 +84,12 @@ class BestOfReferences(AnswerKind):
 
 def _through_last(marks: Iterable[str]) -> str:
     """Return the pattern of all up to the last mark. A-Z is a-z; both engines read the pattern alike."""
-    return f"(?s)^.*(?:{'|'.join(''.join(map(_any_case, mark)) for mark in marks)})"
+    return f"(?s)^.*(?:{'|'.join(''.join(map(_any_case, mark)) for mark in longest_first(marks))})"
+
+
+def longest_first(words: Iterable[str]) -> list[str]:
+    """Return the words so that of two that begin together a pattern finds the longer one."""
+    return sorted(words, key=lambda word: (-len(word), word))
 
 
 def _any_case(character: str) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from string import ascii_uppercase
 from typing import Annotated
 
 import polars as pl
 
-from scorer.metrics.answers.base import BestOfReferences, read_references
+from scorer.metrics.answers.base import BestOfReferences, longest_first, read_references
 from scorer.metrics.answers.normalize import normalize
 from scorer.metrics.base import Batch, one_row_each
 from scorer.parameters import Between, Terms
@@ -123,7 +122,7 @@ class MultipleChoice(_ClosedKind):
         return first.fill_null(alone.list.last())
 
 
-YES, NO = "yes", "no"
+YES, NO, NEITHER = "yes", "no", "neither"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,22 +130,23 @@ class YesNo(_ClosedKind):
     """1 if the answer says yes or no as one of the references does, else 0.
 
     The word that the answer begins with decides; else the last of the words that decide anywhere. Of words that begin
-    together the longest counts, so 不是 is no 是. The words of both tables are looked for in lowercase.
+    together the longest counts, so `no doubt` under `neither` is no `no`. The words are looked for in lowercase.
     """
 
     begins: Terms = field(hash=False)
-    """Under `yes` and `no`: words that decide at the beginning of an answer."""
+    """Under `yes` and `no` words that decide at the beginning of an answer, under `neither` others that begin alike."""
     anywhere: Terms = field(hash=False)
-    """Under `yes` and `no`: words that decide wherever they stand."""
+    """The same for words that decide wherever they stand."""
 
     def mistakes(self) -> Iterable[tuple[str, str]]:
         """Return what is wrong with the tables."""
         for key, table in (("begins", self.begins), ("anywhere", self.anywhere)):
-            if set(table) != {YES, NO}:
-                yield key, f"must have the two lists {YES} and {NO}"
-            elif both := sorted(set(table[YES]) & set(table[NO])):
-                yield key, f"says both {YES} and {NO} by {', '.join(both)}"
-            if capitals := [word for words in table.values() for word in words if word != word.lower()]:
+            if not {YES, NO} <= set(table) <= {YES, NO, NEITHER}:
+                yield key, f"must have the lists {YES} and {NO}, and may have {NEITHER}"
+            words = [word for listed in table.values() for word in listed]
+            if twice := sorted({word for word in words if words.count(word) > 1}):
+                yield key, f"stands under two lists: {', '.join(twice)}"
+            if capitals := [word for word in words if word != word.lower()]:
                 yield key, f"must be in lowercase: {', '.join(capitals)}"
 
     @property
@@ -154,30 +154,42 @@ class YesNo(_ClosedKind):
         """The two."""
         return "yes or no of the pack's words"
 
-    @cached_property
-    def _meanings(self) -> Mapping[str, str]:
-        tables = (self.begins, self.anywhere)
-        return {word: answer for table in tables for answer in (YES, NO) for word in table[answer]}
-
     def read(self, said: str) -> tuple[str | None, str]:
         """Return yes or no as one answer says it, and the word that says so."""
         lowered = said.lower()
-        if first := re.search(f"^{_OPENING}({_any_word(self.begins, _PYTHONS_BOUNDARY)})", lowered):
-            return self._meanings[first.group(1)], f"it begins with {first.group(1)}"
-        if words := re.findall(_any_word(self.anywhere, _PYTHONS_BOUNDARY), lowered):
-            return self._meanings[words[-1]], f"the last word that decides is {words[-1]}"
-        return None, "no word that decides"
+        first = re.search(self._first.replace(_BOUNDARY, _PYTHONS_BOUNDARY), lowered)
+        if first and (answer := _meanings(self.begins)[first.group(1)]):
+            return answer, f"it begins with {first.group(1)}"
+        words = re.findall(_any_word(self.anywhere).replace(_BOUNDARY, _PYTHONS_BOUNDARY), lowered)
+        deciding = [word for word in words if _meanings(self.anywhere)[word]]
+        if not deciding:
+            return None, "no word that decides"
+        return _meanings(self.anywhere)[deciding[-1]], f"the last word that decides is {deciding[-1]}"
 
     def read_all(self, said: pl.Expr) -> pl.Expr:
         """Return yes or no as each answer says it."""
         lowered = said.str.to_lowercase()
-        first = lowered.str.extract(f"^{_OPENING}({_any_word(self.begins, _POLARS_BOUNDARY)})", 1)
-        words = lowered.str.extract_all(_any_word(self.anywhere, _POLARS_BOUNDARY))
-        word = first.fill_null(words.list.last())
-        return word.replace_strict(self._meanings, default=None, return_dtype=pl.String)
+        first = lowered.str.extract(self._first.replace(_BOUNDARY, _POLARS_BOUNDARY), 1)
+        words = lowered.str.extract_all(_any_word(self.anywhere).replace(_BOUNDARY, _POLARS_BOUNDARY))
+        decides = ~pl.element().is_in(self.anywhere.get(NEITHER, ()))
+        deciding = words.list.eval(pl.element().filter(decides))
+        return _meaning(first, self.begins).fill_null(_meaning(deciding.list.last(), self.anywhere))
+
+    @property
+    def _first(self) -> str:
+        return f"^{_OPENING}({_any_word(self.begins)})"
 
 
-def _any_word(table: Terms, boundary: str) -> str:
+def _meanings(table: Mapping[str, tuple[str, ...]]) -> dict[str, str | None]:
+    """Return each word of the table with the answer that it says, null for those that say neither."""
+    return {word: None if answer == NEITHER else answer for answer, words in table.items() for word in words}
+
+
+def _meaning(word: pl.Expr, table: Mapping[str, tuple[str, ...]]) -> pl.Expr:
+    return word.replace_strict(_meanings(table), default=None, return_dtype=pl.String)
+
+
+def _any_word(table: Mapping[str, tuple[str, ...]]) -> str:
     """Return the pattern of the table's words, longer ones first; one in ASCII must not be part of a longer word."""
-    words = sorted((word for words in table.values() for word in words), key=lambda word: (-len(word), word))
-    return "|".join(f"{boundary}{re.escape(word)}{boundary}" if word.isascii() else re.escape(word) for word in words)
+    words = longest_first(word for words in table.values() for word in words)
+    return "|".join(f"{_BOUNDARY}{re.escape(w)}{_BOUNDARY}" if w.isascii() else re.escape(w) for w in words)

@@ -43,7 +43,7 @@ class FirstThatFits:
         value = np.full(batch.size, np.nan)
         for at, metric in enumerate(self.metrics):
             own = compiled[str(at)].struct.unnest()
-            value = np.where(np.isnan(value), metric.values(batch, own, metric.matcher.match(batch, own)), value)
+            value = np.where(np.isnan(value), metric.values(batch, own, batch.matched(metric.matcher, own)), value)
         return pl.DataFrame({"value": value})
 
     def values(self, batch: Batch, compiled: pl.DataFrame, matched: pl.DataFrame) -> Values:

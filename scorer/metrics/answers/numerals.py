@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
 
+from scorer.metrics.answers.base import longest_first
+
 PURE = "1"
 """The dimension of a pure number: percentages are shares of one."""
 PERCENT = "%"
@@ -97,44 +99,46 @@ class Units:
 
     # ---- finding ----
 
-    @property
+    @cached_property
     def in_digits(self) -> str:
         """The pattern of a number in digits with its unit, for Polars."""
         return self._with_unit(_IN_DIGITS).replace("BOUNDARY", _POLARS_BOUNDARY)
 
-    @property
+    @cached_property
     def in_characters(self) -> str:
         """The pattern of a number in Chinese characters with its unit, for Polars."""
         return self._with_unit(_IN_CHARACTERS).replace("BOUNDARY", _POLARS_BOUNDARY)
 
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """The same two for one text, with the number as a group."""
+        both = (self._with_unit(f"(?P<number>{number})") for number in (_IN_DIGITS, _IN_CHARACTERS))
+        digits, characters = (re.compile(each.replace("BOUNDARY", _PYTHONS_BOUNDARY)) for each in both)
+        return digits, characters
+
     def _with_unit(self, number: str) -> str:
-        names = sorted(self.sizes, key=lambda name: (-len(name), name))
-        spellings = [
-            re.escape(name) + ("BOUNDARY" if name[-1].isascii() and name[-1].isalnum() else "") for name in names
+        names = [
+            re.escape(n) + ("BOUNDARY" if n[-1].isascii() and n[-1].isalnum() else "")
+            for n in longest_first(self.sizes)
         ]
-        return f"(?:{number})(?: ?(?:{'|'.join(spellings)}))?" if names else number
+        return f"(?:{number})(?: ?(?:{'|'.join(names)}))?" if names else number
 
     def find(self, text: str, idioms: Iterable[str]) -> list[str]:
         """Return the numbers of one text in order: those in digits, or where there are none those in characters."""
+        digits, characters = self._patterns
         joined = re.sub(JOINING_HYPHEN, r"\1 ", text)
-        if found := self._all(_IN_DIGITS, joined):
+        if found := [each.group() for each in digits.finditer(joined)]:
             return found
         without = re.sub("|".join(map(re.escape, idioms)) or "(?!)", " ", joined)
-        return self._all(_IN_CHARACTERS, without)
-
-    def _all(self, number: str, text: str) -> list[str]:
-        pattern = self._with_unit(number).replace("BOUNDARY", _PYTHONS_BOUNDARY)
-        return [found.group() for found in re.finditer(pattern, text)]
+        return [each.group() for each in characters.finditer(without)]
 
     # ---- reading ----
 
     def read(self, text: str) -> Number | None:
         """Return the number that `text` is from its first character to its last; None where it is none."""
-        for number in (_IN_DIGITS, _IN_CHARACTERS):
-            pattern = self._with_unit(f"(?P<number>{number})").replace("BOUNDARY", _PYTHONS_BOUNDARY)
-            if found := re.fullmatch(pattern, text):
-                unit = text[found.end("number") :].strip()
-                return self._number(found["number"], unit)
+        for pattern in self._patterns:
+            if found := pattern.fullmatch(text):
+                return self._number(found["number"], text[found.end("number") :].strip())
         return None
 
     def _number(self, text: str, unit: str) -> Number | None:
