@@ -136,8 +136,9 @@ def test_a_range_is_of_one_metric_where_it_is_named() -> None:
     assert rows["passed"]["ci_high"] <= 1
     with pytest.raises(UsageError, match="no metric 'point'; did you mean 'points'"):
         data.with_range(0, 1, metric="point")
-    with pytest.raises(UsageError, match="from low to high"):
-        data.with_range(1, 1)
+    for low, high in ((1, 1), (1, 0), (0, math.inf), (math.nan, 1)):
+        with pytest.raises(UsageError, match="from a low number to a high one"):
+            data.with_range(low, high)
 
 
 # --- groups, strata, runs ---------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ a finite number or null.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -98,8 +99,8 @@ class Data:
         known = self.scores["metric"].unique().sort().to_list()
         if metric is not None and metric not in known:
             raise UsageError(f"no metric {metric!r}{nearest(metric, known)}")
-        if not low < high:
-            raise UsageError(f"a range goes from low to high: {low:g} is not below {high:g}")
+        if not -math.inf < low < high < math.inf:
+            raise UsageError(f"a range goes from a low number to a high one, not from {low:g} to {high:g}")
         declared = self.scores.select("run_id", "scorer", "metric").unique(maintain_order=True)
         declared = declared.join(self.metrics, on=["run_id", "scorer", "metric"], how="left", maintain_order="left")
         chosen = pl.lit(value=True) if metric is None else pl.col("metric") == metric
