@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 import polars as pl
@@ -101,15 +102,16 @@ def _any_case(character: str) -> str:
 def read_references(
     items: pl.DataFrame, field: str, read: Callable[[str], Read | None], what: str
 ) -> list[tuple[int, Read]]:
-    """Return (gold, what `read` makes of it) for each item of the field.
+    """Return (gold, what `read` makes of it) for each item of the field; equal items are read once.
 
     Raises InputError with every item that `read` makes nothing of; `what` says what it should be.
     """
     found: list[tuple[int, Read]] = []
     problems = []
+    read_once = cache(read)
     for gold, task_id, texts in items.select("gold", "task_id", field).iter_rows():
         for position, text in enumerate(texts):
-            value = read(text)
+            value = read_once(text)
             if value is None:
                 problems.append(Problem("golds", f"{task_id} {field}[{position}]", f"{text!r} is no {what}"))
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from functools import cached_property
 from typing import Annotated
@@ -115,7 +115,7 @@ class NumberNear(BestOfReferences):
     def compile(self, items: pl.DataFrame) -> pl.DataFrame:
         """Return lists with one entry a reference: what `Wanted` has. Raises InputError for what is no number."""
         wanted = read_references(items, self.gold, self.wanted, "number (with a unit that the pack knows)")
-        rows = [{"gold": gold, **asdict(want)} for gold, want in wanted]
+        rows = [{"gold": gold, **vars(want)} for gold, want in wanted]
         return one_row_each(pl.DataFrame(rows, schema={"gold": pl.UInt32, **_WANTED}), items.height)
 
     def match(self, batch: Batch, compiled: pl.DataFrame) -> pl.DataFrame:
