@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer import tables
+from scorer.aggregate.compare import compare
 from scorer.aggregate.data import Data
 from scorer.aggregate.repeats import reliability, variance
 from scorer.aggregate.summary import summary
@@ -149,6 +150,15 @@ def test_the_threshold_is_explicit_and_follows_the_direction() -> None:
     # 0 is the better of 0 and 1 where lower is better.
     row = reliability(declared([[0, 1], [1, 1]], higher_is_better=False), ks=[1]).row(0, named=True)
     assert (row["threshold"], row["pass_at_k"]) == (0.0, 0.25)
+
+
+def test_a_comparison_takes_the_threshold() -> None:
+    scores = pl.concat([frame([[0.2, 0.9], [0.7, 0.8]], system) for system in ("A", "B")])
+    assert compare(Data.from_scores(scores)).reliability.height == 0
+    made = compare(Data.from_scores(scores), threshold=0.7)
+    assert made.reliability.filter(pl.col("k") == 2)["pass_hat_k"].to_list() == [0.5, 0.5]
+    assert made.variance["flip_rate"].to_list() == [0.5, 0.5]
+    assert any("hold a pass (0.7 or better)" in note for note in made.notes)
 
 
 def test_k_above_the_repeats_is_null_and_says_how_many_questions_were_dropped() -> None:

@@ -113,6 +113,7 @@ def compare(
     strata: Sequence[str] = (),
     method: str = "wilson_t",
     rd_method: str = "bonett_price",
+    threshold: float | None = None,
     alpha: float = 0.05,
     pool_runs: bool = False,
     allow_mixed: bool = False,
@@ -124,8 +125,9 @@ def compare(
     `systems` names two or more sides (`SYSTEM`, or `RUN:SYSTEM`), compared two by two in the order given; `baseline`
     names one that every other side is compared with, as B; without either all sides are compared, in name order.
     `metric` chooses what is shown, never what p is adjusted over. `strata` adds a comparison in each level. `method` is
-    the interval of the summary, `rd_method` that of the risk difference. Runs are pooled only with `pool_runs`, and
-    simulated runs meet empirical ones only with `allow_mixed`.
+    the interval of the summary, `rd_method` that of the risk difference; `threshold` is where an attempt passes, for
+    the tables `variance` and `reliability`: see `reliability`. Runs are pooled only with `pool_runs`, and simulated
+    runs meet empirical ones only with `allow_mixed`.
 
     Raises UsageError for names that are unknown or stand for several runs, fewer than two sides, and mixed modes.
     """
@@ -147,9 +149,9 @@ def compare(
         tested = printed(_finished(tested, seed))
         shown = pl.col("metric") == metric if metric is not None else pl.lit(value=True)
         mcnemar = mcnemars(warehouse, alpha, rd_method).filter(shown)
-        variance = variances(warehouse, None).filter(shown)
+        variance = variances(warehouse, threshold).filter(shown)
         summary = summarise(warehouse, method, 1 - alpha, seed).filter(shown)
-        reliability = reliabilities(warehouse, None, None, 1 - alpha).filter(shown)
+        reliability = reliabilities(warehouse, threshold, None, 1 - alpha).filter(shown)
     comparisons = tested.filter(shown)
     about_data = [
         *gap_sentences(comparisons),

@@ -80,7 +80,8 @@ def mcnemar_tests(
     `p_exact` (conditional, two-sided), `p_midp`, `chi2`, `chi2_cc` (continuity correction, floored at 0) with their p,
     df 1 (null without a differing task); `risk_difference` (a_only - b_only) / tasks with `rd_low`, `rd_high`;
     `odds_ratio` a_only / b_only with `or_low`, `or_high` from the Clopper-Pearson interval of a_only among the
-    differing tasks, and `is_unbounded` where b_only is 0. Sources: Fagerland et al. 2013; Bonett and Price 2012; Newcombe 1998.
+    differing tasks, and `is_unbounded` where b_only is 0. Sources: Fagerland et al. 2013; Bonett and Price 2012;
+    Newcombe 1998.
     """
     warehouse.register("fourfold", fourfold)
     return warehouse.query("mcnemar", alpha=alpha, rd_method=rd_method)

@@ -110,18 +110,17 @@ def method_sentences(
 
 def verdict_rules(mcnemar: pl.DataFrame, reliability: pl.DataFrame) -> Iterator[str]:
     """Yield what passes, wherever passes are counted."""
-    thresholds = pl.concat([mcnemar["threshold"], reliability["threshold"]]).unique().sort()
-    if len(thresholds):
-        yield f"A repeat passes at {' or '.join(f'{x:g}' for x in thresholds)}, the better value of a 0/1 metric"
     if mcnemar.height:
         yield (
-            "McNemar's tests take one verdict a task: it passes where more than half of its scored repeats pass, and a "
-            f"tie fails; the risk difference has the {mcnemar['rd_method'][0]} interval, and the tests a Holm family"
+            "McNemar's tests take one verdict a task: it passes where more than half of its scored repeats have the "
+            "better value of 0 and 1, and a tie fails. The tests are a Holm family; the risk difference has the "
+            f"{mcnemar['rd_method'][0]} interval"
         )
     if reliability["k"].max() not in (None, 1):
+        passing = " or ".join(f"{x:g}" for x in reliability["threshold"].unique().sort())
         yield (
-            "pass@k is the chance that k repeats hold a pass, pass^k that all k pass, averaged over the questions with "
-            "k scored repeats or more, with the wilson_t interval"
+            f"pass@k is the chance that k repeats hold a pass ({passing} or better), pass^k that all k pass, averaged "
+            "over the questions with k scored repeats or more, with the wilson_t interval"
         )
 
 

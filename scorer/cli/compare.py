@@ -33,6 +33,9 @@ def compare(
         typer.Option(metavar="[METRIC=]LOW:HIGH[:lower]", help="A metric's range; `:lower` where lower is better."),
     ] = None,
     interval: Annotated[str, typer.Option(help="The interval of each system's mean.")] = "wilson_t",
+    threshold: Annotated[
+        float | None, typer.Option(help="Where a repeat passes, for pass@k and flip rate; else 0/1 metrics only.")
+    ] = None,
     alpha: Annotated[float, typer.Option(help="The level of the tests; intervals have 1 - alpha.")] = 0.05,
     seed: Annotated[int, typer.Option(help="The seed of what is drawn at random.")] = 0,
     pool_runs: Annotated[bool, typer.Option("--pool-runs", help="Take a system's runs together.")] = False,
@@ -61,6 +64,7 @@ def compare(
         metric=metric,
         strata=strata,
         method=interval,
+        threshold=threshold,
         alpha=alpha,
         pool_runs=pool_runs,
         allow_mixed=allow_mixed,

@@ -38,7 +38,7 @@ def gate(
     A SIDE is SYSTEM or RUN:SYSTEM in the store named first. Without a store each side has its own: PATH, PATH:SYSTEM or
     PATH:RUN:SYSTEM. Ends with 0 where the gain's whole interval is at -margin or above, 5 where it is below, else 6.
 
-    Example: scorer gate results --baseline B2_standard_agent --candidate B3_evidence_agent --margin 0.05
+    Example: scorer gate results --baseline search_agent --candidate evidence_agent --margin 0.05
     """
     from scorer import aggregate
     from scorer.aggregate.gate import beside

@@ -54,7 +54,7 @@ def plan(
 
     The variance comes from scores at hand, or from one of --sd, --variances and --discordant.
 
-    Example: scorer plan results --difference 0.1 --systems B3_evidence_agent B2_standard_agent
+    Example: scorer plan results --difference 0.1 --systems evidence_agent search_agent
     """
     from scorer import aggregate
     from scorer.aggregate import planning
