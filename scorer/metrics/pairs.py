@@ -52,10 +52,10 @@ def by_text(pairs: pl.DataFrame, **made: pl.Expr) -> pl.DataFrame:
 
 
 def with_chinese(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return `pairs` with the column `chinese`: the text's Chinese characters, or nothing if the item has no bigram."""
-    needing, others = split(pairs, pl.col("bigrams").list.len() > 0)
-    made = by_text(needing, chinese=text.chinese(pl.col("text")))
-    return pl.concat([made, others.with_columns(chinese=pl.lit(""))])
+    """Return `pairs` with the column `chinese`: the text's Chinese characters, null if no item of it has a bigram."""
+    needing = pairs.filter(pl.col("bigrams").list.len() > 0).unique("text_at")
+    made = needing.select("text_at", chinese=text.chinese(pl.col("text")))
+    return pairs.join(made, on="text_at", how="left", maintain_order="left")
 
 
 def bigrams_shared(pairs: pl.DataFrame) -> pl.Series:

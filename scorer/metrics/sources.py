@@ -152,7 +152,7 @@ def _least_tokens() -> pl.Expr:
 
     Each different Chinese character but the first ends a different bigram; letters between blanks are a word.
     """
-    characters = text.different_characters(pl.col("chinese").str.head(FIRST_CHINESE)).cast(pl.Int64)
+    characters = text.different_characters(pl.col("chinese").str.head(FIRST_CHINESE)).cast(pl.Int64).fill_null(0)
     words = pl.col("text").str.head(FIRST_CHARACTERS).str.extract_all(" [a-z]{3,40} ").list.n_unique().cast(pl.Int64)
     return pl.max_horizontal(characters - 1, 0) + words
 

@@ -23,7 +23,7 @@ from scorer.metrics.pairs import (
 from scorer.parameters import Count, GoldList, ReadField, Share
 from scorer.reference import Attempt, Gold, Judged, overlap, runs, tokens
 
-MOST_TESTS = 4_000_000
+MOST_TESTS = 2_000_000
 """Searches of one thing in one unit that are laid out at once: what bounds the memory of an answer full of units."""
 FIRST_RUNS = 8
 """How many of a statement's runs are tried before the others."""
@@ -102,10 +102,14 @@ class UnitMatch:
             .with_row_index("text_at")
         )
         units = units.with_columns(lowered=text.lowered(units["text"]))
-        statements = batch.gold(compiled).explode("statement", "bigrams", "words", "wanted")
-        pairs = units.join(statements.with_row_index("statement_at"), on="row", maintain_order="left")
-        hits = [self._hits(part) for part in _slices(pairs, pl.col("statement").str.len_chars())]
-        return pl.concat(hits) if hits else self._hits(pairs)
+        statements = batch.gold(compiled)
+        weights = statements.select("row", tests=pl.col("statement").list.join("").str.len_chars())
+        statements = statements.explode("statement", "bigrams", "words", "wanted").with_row_index("statement_at")
+        hits = [
+            self._hits(some.join(statements, on="row", maintain_order="left"))
+            for some in _slices(units.join(weights, on="row", maintain_order="left"))
+        ]
+        return pl.concat(hits)
 
     def _hits(self, pairs: pl.DataFrame) -> pl.DataFrame:
         """Return the pairs of unit and statement that are hits: each test sees what the cheaper ones left open.
@@ -133,7 +137,7 @@ class UnitMatch:
 
         # What is left is a hit only if the unit has fewer tokens than the statement: rare, so a bound first. Each
         # different character but the first of all ends a different bigram.
-        left = by_text(left, least=text.different_characters(pl.col("chinese")).cast(pl.Int64) - 1)
+        left = by_text(left, least=text.different_characters(pl.col("chinese")).cast(pl.Int64).fill_null(0) - 1)
         left = by_text(left.filter(self._enough(pl.col("least"))), has=text.token_count(pl.col("text")).cast(pl.Int64))
         hits.append(left.filter(self._enough(pl.min_horizontal("has", "wanted"))))
         return pl.concat(hit.select("row", "text_at", "repeats", "statement_at") for hit in hits)
@@ -178,10 +182,11 @@ def _split_by_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> tuple[pl.DataFrame
     return pairs.join(hit, on="pair", how="semi"), pairs.join(hit, on="pair", how="anti")
 
 
-def _slices(pairs: pl.DataFrame, tests: pl.Expr) -> Iterator[pl.DataFrame]:
-    """Yield `pairs` in slices of about MOST_TESTS tests each, where `tests` says how many a pair needs."""
-    part = pairs.select(part=tests.cum_sum() // MOST_TESTS)["part"]
-    yield from pairs.with_columns(part).partition_by("part", include_key=False, maintain_order=True)
+def _slices(units: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield `units`, at least once, in slices of about MOST_TESTS `tests` each."""
+    part = (units["tests"].cum_sum() // MOST_TESTS).alias("part")
+    parts = units.with_columns(part).partition_by("part", include_key=False, maintain_order=True)
+    yield from parts or [units]
 
 
 @dataclass(frozen=True)
