@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from inspect import signature
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,9 @@ from scorer.errors import QueryError, UsageError, nearest
 
 Source: TypeAlias = pl.DataFrame | pa.Table | ds.Dataset | str | Path | list[str] | list[Path]
 """What a table may be given as: a frame, or Parquet files by path."""
+
+
+_WAKE_SECONDS = 0.2
 
 
 class _Session:
@@ -172,13 +176,25 @@ class LockedSession(_Session):
     def run(self, sql: str) -> pl.DataFrame:
         """Run one or more statements and return the last one's rows (none if it gives none).
 
-        Raises QueryError, with DuckDB's words, where a statement fails or reaches outside.
+        Raises QueryError, with DuckDB's words, where a statement fails or reaches outside, KeyboardInterrupt where the
+        person at the terminal stops it.
         """
-        try:
-            result = self._connection.sql(sql)
-            rows: pl.DataFrame = pl.DataFrame() if result is None else result.pl()
-        except duckdb.Error as error:
-            raise QueryError(str(error)) from error
+        # Python hears no Ctrl-C while DuckDB works: so that works in a thread, and this one wakes up to hear.
+        with ThreadPoolExecutor(1) as worker:
+            rows = worker.submit(self._rows, sql)
+            try:
+                while not rows.done():
+                    wait([rows], timeout=_WAKE_SECONDS)
+                return rows.result()
+            except duckdb.Error as error:
+                raise QueryError(str(error)) from error
+            except KeyboardInterrupt:
+                self._connection.interrupt()
+                raise
+
+    def _rows(self, sql: str) -> pl.DataFrame:
+        result = self._connection.sql(sql)
+        rows: pl.DataFrame = pl.DataFrame() if result is None else result.pl()
         return rows
 
     def close(self) -> None:

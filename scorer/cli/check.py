@@ -11,9 +11,7 @@ import typer
 def check(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Run folders, files of attempts or judgements, folders of packs; - for JSONL on stdin."
-        ),
+        typer.Argument(help="Run folders, files of attempts or judgements, folders of packs; - for JSONL on stdin."),
     ] = None,
     pack: Annotated[str | None, typer.Option(help="The pack by which the sources are read.")] = None,
     golds: Annotated[Path | None, typer.Option(help="Golds: a folder, JSONL, JSON or Parquet.")] = None,

@@ -18,7 +18,7 @@ FORMATS = ("table", "csv", "json", "markdown", "parquet")
 
 def sql(
     store: Annotated[Path, typer.Argument(help="The store.")],
-    query: Annotated[str | None, typer.Argument(help="SQL, as DuckDB speaks it.")] = None,
+    query: Annotated[str | None, typer.Argument(help="SQL, as DuckDB speaks it; a prompt where absent.")] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="A file that holds the SQL.")] = None,
     tables: Annotated[bool, typer.Option("--tables", help="List tables, columns and row counts.")] = False,
     format: Annotated[str, typer.Option(help=" | ".join(FORMATS))] = "table",  # noqa: A002
@@ -29,18 +29,23 @@ def sql(
 ) -> None:
     """Ask a store anything: the query sees its tables, may change nothing and reach nothing else.
 
+    Without a query there is a prompt, or SQL is read from standard input where that is no terminal.
+
     Example: scorer sql results "select system, metric, avg(value) from scores group by all order by all"
     """
     from scorer import formats, pipeline
     from scorer.cli.console import emit, one_of, terminal_width
 
     one_of("--format", format, FORMATS)
-    if sum((query is not None, file is not None, tables)) != 1:
-        raise UsageError("give one of: a query, -f FILE, --tables")
-    if file is not None and not file.is_file():
-        raise UsageError(f"-f {file}: no such file")
-    text = query if query is not None else file.read_text(encoding="utf-8") if file else None
-    rows = pipeline.sql(store, text, allow_external=allow_external)
+    if sum((query is not None, file is not None, tables)) > 1:
+        raise UsageError("give one of: a query, -f FILE, --tables; nothing for a prompt")
+    if query is None and file is None and not tables:
+        if sys.stdin.isatty():
+            _prompt(store, allow_external=allow_external)
+            return
+        query = _decoded(sys.stdin.buffer.read(), "standard input")
+    text = _decoded(_read(file), str(file)) if file else query
+    rows = pipeline.sql(store, None if tables else text, allow_external=allow_external)
     if format == "parquet":
         _emit_parquet(rows, to)
         return
@@ -51,6 +56,32 @@ def sql(
         "markdown": lambda: formats.markdown_table(rows),
     }
     emit(written[format](), to)
+
+
+def _prompt(store: Path, *, allow_external: bool) -> None:
+    from scorer import pipeline
+    from scorer.cli.prompt import run_prompt
+
+    if not sys.stdout.isatty():
+        raise UsageError("a prompt needs a terminal; give a query, -f FILE or --tables")
+    with pipeline.sql_session(store, allow_external=allow_external) as session:
+        run_prompt(session, pipeline.sql(store, None).drop("columns"))
+
+
+def _read(file: Path) -> bytes:
+    if not file.is_file():
+        raise UsageError(f"-f {file}: no such file")
+    return file.read_bytes()
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name}: is not UTF-8 at byte {error.start}") from None
+    if not text.strip():
+        raise UsageError(f"{name}: holds no SQL; give a query, -f FILE or --tables")
+    return text
 
 
 def _emit_parquet(rows: pl.DataFrame, to: Path | None) -> None:
