@@ -32,7 +32,7 @@ from scorer.score import NO_REFERENCE, compile_golds, score_batch
 from scorer.tables import ATTEMPTS
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
-NO_HURRY = settings(deadline=None, suppress_health_check=SLOW, max_examples=150)
+NO_HURRY = settings(deadline=None, suppress_health_check=SLOW, max_examples=40)
 
 QA = packs.load("qa")
 BY_NAME = {metric.name: metric.params for metric in QA.metrics}
