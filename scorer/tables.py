@@ -208,6 +208,21 @@ SCORES = _table(
     "value reason",
 )
 
+PUBLISHED = _table(
+    "published",
+    "one figure that somebody published of one system, without the evaluations behind it: shown, never tested",
+    "run_id source system stratum level figure",
+    {
+        "run_id": TEXT,
+        "source": TEXT,
+        "system": TEXT,
+        "stratum": TEXT,  # empty, like level, for all tasks
+        "level": TEXT,
+        "figure": TEXT,  # pass_rate, mean_score, passes, n_tasks
+        "value": NUMBER,
+    },
+)
+
 REJECTED = _table(
     "rejected",
     "one piece of input that was not used, or only after a repair",
@@ -228,6 +243,7 @@ TABLES: Mapping[str, Table] = {
         EXTRACTS,
         METRICS,
         SCORES,
+        PUBLISHED,
         REJECTED,
     )
 }

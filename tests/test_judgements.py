@@ -374,6 +374,50 @@ def test_task_numbers_however_they_are_written(judge: Run, tmp_path: Path) -> No
     assert judge(rows, "--run", "mapped", "--mapping", mapping).code == 0
 
 
+def test_a_leaderboard_of_aggregates_is_shown_and_never_tested(judge: Run, run: Run, tmp_path: Path) -> None:
+    """Published figures stand in the report and the leaderboard, apart from the scores; no statistic reads them."""
+    figures = [
+        {"condition": "A", "pass_rate": 1.0},
+        {"condition": "B", "pass_rate": "0.67", "n_tasks": 45},
+        {"condition": "B", "level": 1, "pass_rate": 0.9},
+    ]
+    path = write(tmp_path / "leaderboard.json", json.dumps(figures))
+    ended = judge(path)
+    assert ended.code == 0
+    assert [ended.frame(name).height for name in ("attempts", "scores", "published")] == [0, 0, 4]
+    report = run("report", ended.store)
+    assert report.code == 0
+    assert "Published elsewhere: shown, never tested" in report.out
+    run("export", ended.store, "leaderboard", "--to", tmp_path / "board.json")
+    board = json.loads((tmp_path / "board.json").read_text())
+    assert {(row["system"], row["level"], row["pass_rate"]) for row in board} == {
+        ("A", None, 1.0),
+        ("B", None, 0.67),
+        ("B", "1", 0.9),
+    }
+    lines = write_lines(tmp_path / "j.jsonl", three())
+    both = run("judge", "import", path, lines, "--pack", "gis-bench", "--out", ended.store)
+    assert both.code == 0
+    assert both.value() == 1.0
+    assert "Published elsewhere" in run("report", both.store, "--run", both.frame("scores")["run_id"][0]).out
+    bad = [{"condition": "A", "pass_rate": 67}, {"pass_rate": 0.5}, {"condition": "A", "passes": -1}]
+    path.write_text(json.dumps(bad))
+    wrong = judge(path, "--run", "wrong")
+    assert wrong.code == 3
+    assert "3 mistakes" in wrong.err
+    assert "[0] pass_rate: must be a number from 0 to 1" in wrong.err
+
+
+def test_judges_who_could_judge_nothing(judge: Run, run: Run) -> None:
+    """Every evaluation missing: no verdict, no statistic, and every command still answers."""
+    ended = judge(three(scores=None, status="judge_error"))
+    assert ended.code == 0
+    assert ended.frame("scores")["value"].null_count() == ended.frame("scores").height
+    for command in (("report",), ("judge", "quality"), ("judge", "quality", "--format", "json")):
+        shown = run(*command, ended.store)
+        assert shown.code == 0, shown.err
+
+
 # --- other input that is wrong ----------------------------------------------------------------------------------------
 
 

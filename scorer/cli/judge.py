@@ -109,16 +109,18 @@ def tell(account: JudgeAccount) -> None:
     from scorer.rubric import turned
 
     statuses = ", ".join(f"{count:,} {status}" for status, count in account.statuses.items())
-    say(f"run       {account.run_id} ({account.mode}), scored by {', '.join(account.scorers)}")
-    say(f"read      {sum(account.statuses.values()):,} evaluations: {statuses}")
+    say(f"run       {account.run_id} ({account.mode}), scored by {', '.join(account.scorers) or 'nobody'}")
+    say(f"read      {sum(account.statuses.values()):,} evaluations: {statuses or 'none'}")
+    if account.published:
+        say(f"published {account.published:,} figures without evaluations: shown, never tested")
     if account.unchanged:
         say(f"unchanged {account.unchanged:,} of them were in the store")
     for line in coverage(account.verdicts, account.judging.policy):
         say(f"verdicts  {line}")
-    others = ", ".join(
-        f"{policy} {count}" for policy, count in turned(account.verdicts, account.judging.policy).items()
-    )
-    say(f"policies  verdicts that others would turn: {others}")
+    if account.scorers:
+        counts = turned(account.verdicts, account.judging.policy)
+        others = ", ".join(f"{policy} {count}" for policy, count in counts.items())
+        say(f"policies  verdicts that others would turn: {others}")
     for refused in account.refused[:_SHOWN]:
         say(f"rejected  {refused.source} {refused.place}: {refused.rule}: {refused.detail}")
     if len(account.refused) > _SHOWN:
@@ -127,7 +129,7 @@ def tell(account: JudgeAccount) -> None:
         say(f"note      {flag}")
     place = shlex.quote(str(account.store))
     say(f"store     {account.store}")
-    say(f"next      scorer compare {place}; scorer judge quality {place}")
+    say(f"next      scorer report {place}; scorer compare {place}; scorer judge quality {place}")
 
 
 def coverage(verdicts: pl.DataFrame, policy: str) -> list[str]:

@@ -26,10 +26,14 @@ from scorer.packs import Pack
 
 FORMS = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 
+FIGURES = ("pass_rate", "mean_score", "passes", "n_tasks")
+"""What a row may say that holds only aggregates of a system, and so names no task."""
+
 NAMED = (
     *("benchmark", "mode", "system", "task_id", "repeat", "attempt_id", "evaluation", "status"),
     *("judge", "judge.provider", "judge.model", "judge.prompt", "judge.rubric", "judge.renderer"),
     *(TOTAL, SCORE, "reason", "cost_usd", "tokens", "latency_s", "created_at", "image_hash"),
+    *FIGURES,
 )
 """What a row may say beside its criteria and strata. `judge` alone is the judge's model."""
 

@@ -21,13 +21,13 @@ from scorer.errors import InputError, Problem
 from scorer.ingest.attempts import input_hashes
 from scorer.ingest.judgement_notes import Notes
 from scorer.ingest.judgement_points import INVALID, OK, Scoring, UnusableError, decimal
-from scorer.ingest.judgement_rows import Row, read_rows
+from scorer.ingest.judgement_rows import FIGURES, Row, read_rows
 from scorer.ingest.mapping import Naming
 from scorer.ingest.sources import Refused
 from scorer.ingest.text import type_name
 from scorer.metrics.rubric import TOTAL, UNIT, Rubric
 from scorer.packs import Pack
-from scorer.tables import ATTEMPTS, CRITERIA, JUDGEMENTS, STRATA, TASKS
+from scorer.tables import ATTEMPTS, CRITERIA, JUDGEMENTS, PUBLISHED, STRATA, TASKS
 
 MODES = ("empirical", "simulated", "unknown")
 
@@ -61,6 +61,8 @@ class Judgements:
     strata: pl.DataFrame
     refused: list[Refused]
     flags: list[str]
+    published: pl.DataFrame
+    """Figures that came without the evaluations behind them."""
     mode: str | None
     invalid: int
     """Evaluations that could not be used."""
@@ -141,6 +143,8 @@ class _Import:
         self.levels = {(task, name): level for task, name, level in known.strata.iter_rows() if level != UNKNOWN}
         self.attempt_ids = _attempt_lookup(known.attempts)
         self.evaluations: list[_Evaluation] = []
+        self.published: dict[tuple[str, str, str, str, str], tuple[float, str]] = {}
+        """(source, system, stratum, level, figure) -> its value and where it stands."""
         self.notes = Notes()
         self.modes: dict[str, str] = {}
         self.seen_levels: dict[tuple[str, str], tuple[str, str]] = {}
@@ -152,6 +156,10 @@ class _Import:
         for name in row.unknown_fields:
             self.notes.count(row, "unknown field", name)
         self.notes.count(row, "same evaluation twice", times=row.repeated)
+        if row.values.get("task_id") is None and any(row.values.get(figure) is not None for figure in FIGURES):
+            self._check_run(row)
+            self._publish(row)
+            return
         mistakes = len(self.notes.problems)
         attempt, number, judge = self._attempt(row), self._whole(row, "evaluation"), self._judge(row)
         self._check_run(row)
@@ -232,11 +240,34 @@ class _Import:
                 first, place = next(iter(self.modes.items()))
                 self.notes.problem(row, "mode", f"is {mode!r}, but {first!r} at {place}; import one mode at a time")
 
+    def _publish(self, row: Row) -> None:
+        """Keep the figures of a row that speaks of a system as a whole."""
+        system = self._text(row, "system")
+        if system is None:
+            self.notes.problem(row, "system", "is missing; name the system that the figures are of")
+            return
+        strata = [(name, level) for name in self.pack.strata if (level := self._level(row, name)) is not None]
+        stratum, level = strata[0] if strata else ("", "")
+        most = {"pass_rate": 1.0, "mean_score": float(self.rubric.terms.scale)}
+        for figure in FIGURES:
+            if row.values.get(figure) is None:
+                continue
+            value, key = self._number(row, figure), (row.source, system, stratum, level, figure)
+            if value is None or not 0 <= value <= most.get(figure, value):
+                self.notes.problem(row, figure, f"must be a number from 0 to {most.get(figure, '…')}")
+            elif self.published.setdefault(key, (value, row.place))[0] != value:
+                self.notes.problem(
+                    row, figure, f"is {value:g} here and {self.published[key][0]:g} at {self.published[key][1]}"
+                )
+
+    def _level(self, row: Row, stratum: str) -> str | None:
+        given = row.values.get(stratum)
+        return None if given is None else _whole_text(_written(given) or "") or _written(given)
+
     def _note_levels(self, row: Row, task: str) -> None:
         """Keep the row's strata; the task table has the last word, and without one the rows must agree."""
         for name in self.pack.strata:
-            given = row.values.get(name)
-            level = None if given is None else _whole_text(_written(given) or "") or _written(given)
+            level = self._level(row, name)
             if level is None:
                 continue
             known = self.levels.get((task, name))
@@ -308,7 +339,7 @@ class _Import:
         """Return the tables, evaluations numbered and repeated ones dropped. Raises InputError with every mistake."""
         self._number_evaluations()
         kept = self._without_repeats()
-        if not kept and not self.notes.problems:
+        if not (kept or self.published or self.notes.problems):
             self.notes.problems.append(Problem("<judgements>", "", "no evaluation can be used"))
         if self.notes.problems:
             raise InputError(self.notes.problems)
@@ -318,6 +349,7 @@ class _Import:
             criteria=_criteria_table(kept, ids, self.rubric),
             attempts=None if self.attempt_ids is not None else _attempt_table(ids),
             tasks=tasks,
+            published=self._published_table(),
             strata=self._strata_table(tasks),
             refused=self.notes.refused(),
             flags=self.notes.flags(),
@@ -369,6 +401,10 @@ class _Import:
         systems = {system for system, _ in judged}
         keys |= {(system, task, 1) for system in systems for task in tasks if (system, task) not in judged}
         return {key: f"{key[1]}-{key[0]}-a{key[2]}" for key in sorted(keys, key=_in_order)}
+
+    def _published_table(self) -> pl.DataFrame:
+        rows = [(*key, value) for key, (value, _) in sorted(self.published.items())]
+        return pl.DataFrame(rows, schema=_without_run(PUBLISHED.schema), orient="row")
 
     def _task_table(self, kept: Sequence[_Evaluation]) -> pl.DataFrame:
         if self.known.tasks is not None:

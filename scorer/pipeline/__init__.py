@@ -18,7 +18,7 @@ from scorer.errors import InputError, Problem, UsageError, nearest
 from scorer.explain import Explainer, Explanation
 from scorer.ingest import RunFacts
 from scorer.packs import Pack
-from scorer.pipeline.judged import board_of, export_leaderboard, is_judged
+from scorer.pipeline.judged import board_of, export_leaderboard, is_judged, published_figures
 from scorer.pipeline.scoring import Account, Job, Progress
 from scorer.report import Report
 from scorer.report.eduevidence import to_eduevidence
@@ -215,8 +215,13 @@ def report(store: str | Path, *, run_id: str | None = None, scorer: str | None =
             unscored=_unscored_by_reason(mine["scores"]),
             tasks=mine["scores"]["task_id"].n_unique(),
             leaderboard=board.rows if board else None,
+            elsewhere=published_figures(run),
             judging=board.notes if board else (),
         )
+
+
+PUBLISHED_ONLY = "nobody: published figures only"
+"""What stands for the scorer in the report of a run that has none."""
 
 
 def _scorer_of(run: StoredRun, named: str | None) -> str:
@@ -224,6 +229,8 @@ def _scorer_of(run: StoredRun, named: str | None) -> str:
     listed = ", ".join(known)
     if named is None and len(known) == 1:
         return str(known[0])
+    if named is None and not known and run.frame("published").height:
+        return PUBLISHED_ONLY
     if named in known:
         return str(named)
     if named is None:

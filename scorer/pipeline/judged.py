@@ -67,6 +67,7 @@ def export_leaderboard(store: Store, run_id: str | None) -> pl.DataFrame:
     """Return the leaderboards of the run named, or of every run, one under the other. Raises InputError for none."""
     runs = [store.run(run_id)] if run_id else list(store.runs.values())
     boards = [board_of(run, scorer).rows for run in runs for scorer in _scorers_of(run)]
+    boards += [published for run in runs if (published := published_figures(run)).height]
     if not boards:
         message = "no run here was judged by a rubric; `scorer judge import` brings judgements in"
         raise InputError([Problem(str(store.path), run_id or "", message)])
@@ -85,6 +86,19 @@ def board_of(run: StoredRun, scorer: str) -> Board:
     judgements = run.frame("judgements").filter(pl.col("judge_id") == judged.judge)
     found = verdicts(run.frame("attempts", ATTEMPT), judgements, judged.judging)
     return Board(rows, (*_rule_notes(judged, found), *_reading_notes(rows, judgements)))
+
+
+def published_figures(run: StoredRun) -> pl.DataFrame:
+    """Return what others published of systems, a row a source, system and level: shown, never tested."""
+    figures = run.frame("published").pivot("figure", index=["run_id", "source", "system", "stratum", "level"])
+    empty = [pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in ("stratum", "level")]
+    named = figures.rename({"source": "published_by"}).with_columns(
+        *empty,
+        benchmark=pl.lit(run.row["benchmark"]),
+        mode=pl.lit(run.row["mode"]),
+        **{name: pl.col(name).cast(pl.Int64) for name in ("n_tasks",) if name in figures.columns},
+    )
+    return named.sort("published_by", "stratum", "level", "system", nulls_last=False)
 
 
 def judge_report(store: str | Path, *, run_id: str | None = None, pack: str | None = None) -> JudgeReport:

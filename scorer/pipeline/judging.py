@@ -22,7 +22,7 @@ from scorer.pipeline.scoring import frame_hash, with_run_id
 from scorer.pipeline.survey import attempts_hash
 from scorer.rubric import ATTEMPT, Judging
 from scorer.store import ROW_GROUPS_KEY, RunWriter, Store, StoredRun, canonical_json, current_run
-from scorer.tables import METRICS, REJECTED, RUNS
+from scorer.tables import METRICS, PUBLISHED, REJECTED, RUNS
 
 IMPORTED = "imported"
 """The origin of a run whose attempts are known only by their judgements."""
@@ -44,6 +44,8 @@ class JudgeAccount:
     """How many of the evaluations read have each status."""
     unchanged: int
     """Evaluations that the store had already."""
+    published: int
+    """Figures that came without the evaluations behind them."""
     verdicts: pl.DataFrame
     """Every attempt's verdict under every policy (see `scorer.rubric.verdicts`), with system, task_id and repeat."""
     refused: list[Refused]
@@ -162,7 +164,7 @@ def import_judgements(
             opened.callback(stored.close)
         read = files.read(stored)
         if read.attempts is not None:
-            made_id = f"run-{_hash_of(read.attempts)[:12]}"
+            made_id = _run_id(read.attempts, read.published)
             if named is None and (stored := current_run(store, made_id)):
                 opened.callback(stored.close)
             named = named or made_id
@@ -227,6 +229,7 @@ class _Import:
             writer.write("criteria", criteria)
             writer.write("runs", self._run_row(mode, signature))
             writer.write("rejected", self._rejected())
+            writer.write("published", self._published())
             writer.publish(signature, {"scores": {ROW_GROUPS_KEY: groups}})
         verdicts = rubric.verdicts(attempts, judgements, self.judging)
         return JudgeAccount(
@@ -237,6 +240,7 @@ class _Import:
             judging=self.judging,
             statuses=dict(self.read.judgements["status"].value_counts().sort("status").iter_rows()),
             unchanged=unchanged,
+            published=self.read.published.height,
             verdicts=verdicts.join(attempts, on=["run_id", "attempt_id"], how="left", maintain_order="left"),
             refused=self.read.refused,
             flags=self.read.flags,
@@ -406,11 +410,22 @@ class _Import:
         row |= {"mode": mode, "flags": flags, "signature": canonical_json(signature)}
         return pl.DataFrame([row], schema=RUNS.schema)
 
+    def _published(self) -> pl.DataFrame:
+        mine = with_run_id(self.read.published, self.run_id)
+        kept = self.stored.frame("published") if self.stored else PUBLISHED.empty()
+        return pl.concat([kept.join(mine, on=list(PUBLISHED.key), how="anti"), mine]).sort(list(PUBLISHED.key))
+
     def _rejected(self) -> pl.DataFrame:
         rows = [(self.run_id, bad.source, bad.place, bad.rule, bad.detail) for bad in self.read.refused]
         mine = pl.DataFrame(rows, schema=REJECTED.schema, orient="row")
         kept = self.stored.frame("rejected") if self.stored else REJECTED.empty()
         return pl.concat([kept.join(mine, on=list(REJECTED.key), how="anti"), mine])
+
+
+def _run_id(attempts: pl.DataFrame, published: pl.DataFrame) -> str:
+    """Return the id of a run that nobody named: from its attempts, or from figures that came without any."""
+    digest = _hash_of(attempts) if attempts.height else frame_hash(published.drop("source"))
+    return f"run-{digest[:12]}"
 
 
 def _hash_of(attempts: pl.DataFrame) -> str:

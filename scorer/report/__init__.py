@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from scorer.formats import markdown_table, markdown_text, text_table
-from scorer.report.judged import leaderboard_tables
+from scorer.report.judged import leaderboard_tables, published_table
 
 SIMULATED = "SIMULATED, harness validation only, not model performance"
 
@@ -45,6 +45,8 @@ class Report:
     """How many tasks were attempted."""
     leaderboard: pl.DataFrame | None = None
     """Where a judge scored by a rubric: `aggregate.leaderboard`."""
+    elsewhere: pl.DataFrame | None = None
+    """Figures that others published, a row a source, system and level: shown, never tested."""
     judging: tuple[str, ...] = ()
     """What must be known of the judge and the rule to read it, a sentence each."""
 
@@ -112,8 +114,11 @@ def _page(report: Report, heading: Callable[[str], str], table: Callable[[pl.Dat
     if report.leaderboard is not None:
         for title, frame in leaderboard_tables(report.leaderboard, report.metrics):
             parts += [heading(title), table(frame)]
-    parts += [heading("Systems"), table(_systems(report))]
-    parts += [heading("All questions"), table(_summary_table(report.overall))]
+    if report.elsewhere is not None and report.elsewhere.height:
+        parts += [heading("Published elsewhere: shown, never tested"), table(published_table(report.elsewhere))]
+    if report.attempts.height:
+        parts += [heading("Systems"), table(_systems(report))]
+        parts += [heading("All questions"), table(_summary_table(report.overall))]
     for stratum in report.strata:
         parts += [heading(f"By {stratum}"), table(_summary_table(report.by_stratum(stratum)))]
     if report.unscored.height:
@@ -140,7 +145,7 @@ def _head(report: Report) -> list[str]:
 def _repeats(report: Report) -> str:
     least = min(report.summary["repeats_min"].drop_nulls().to_list(), default=0)
     most = max(report.summary["repeats_max"].drop_nulls().to_list(), default=0)
-    return f"{most} repeats each" if least == most else f"{least} to {most} repeats each"
+    return f"{least} to {most} repeats each" if least < most else f"{most} repeat{'s' if most != 1 else ''} each"
 
 
 def _systems(report: Report) -> pl.DataFrame:
@@ -193,7 +198,7 @@ def _foot(report: Report) -> list[str]:
     made = report.signature["scorers"].get(report.scorer, {})
     hashes = {"attempts": report.signature["attempts"], "golds": made.get("golds"), "pack": made.get("pack_hash")}
     inputs = ", ".join(f"{name} {value[:12]}" for name, value in hashes.items() if value)
-    lines = [line.format(method=", ".join(methods)) for line in METHODS]
+    lines = [line.format(method=", ".join(methods)) for line in METHODS if report.summary.height]
     return [*lines, f"scorer {report.signature['scorer']}, {report.scorer}; SHA-256 of {inputs}"]
 
 
@@ -216,5 +221,6 @@ def to_json(report: Report) -> dict[str, Any]:
         "unscored": report.unscored.to_dicts(),
         **({} if report.leaderboard is None else {"leaderboard": report.leaderboard.to_dicts()}),
         **({"judging": list(report.judging)} if report.judging else {}),
+        **({} if report.elsewhere is None else {"published_elsewhere": report.elsewhere.to_dicts()}),
         "signature": report.signature,
     }

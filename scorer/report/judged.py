@@ -35,6 +35,15 @@ def leaderboard_tables(board: pl.DataFrame, metrics: Sequence[str]) -> Iterator[
         yield f"Leaderboard by {stratum}", readable(rows, {stratum: cell("level"), **_BOARD_COLUMNS})
 
 
+def published_table(figures: pl.DataFrame) -> pl.DataFrame:
+    """Return published figures for the eye."""
+    named = {"published by": "published_by", "system": "system", "stratum": "stratum", "level": "level"}
+    numbers = {"passes": "pass_rate", "tasks passed": "passes", "tasks": "n_tasks", "mean score": "mean_score"}
+    columns: Columns = {title: cell(name) for title, name in named.items()}
+    columns = {**columns, **{title: number(name) for title, name in numbers.items() if name in figures.columns}}
+    return readable(figures, columns)
+
+
 def quality_text(tables: Tables, notes: Sequence[str], notice: str | None, width: int | None) -> str:
     """Return the quality of judges for a terminal `width` columns wide (None: as wide as it needs)."""
     return page_text(_readable_tables(tables), notes, notice, width)
