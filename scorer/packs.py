@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields
@@ -118,6 +119,51 @@ class Pack:
 def available() -> list[str]:
     """Return the names of the built-in packs, sorted."""
     return sorted(path.parent.name for path in assets.datasets_folder().glob("*/pack.toml"))
+
+
+TEMPLATE = "qa"
+"""The built-in pack that a new one starts as."""
+
+_NEW_HEAD = """# Say here what is asked, and of whom. What your benchmark has no use for can go.
+# `scorer packs DIR` shows what the pack computes, `scorer check DIR` what is wrong with it; SOURCE.md names sources.
+
+name = {name}
+title = {name}
+default_ruleset = "v1"
+
+# The names that columns have in your files, and what scorer calls them; scorer's own names always work.
+"""
+
+_NEW_SOURCE = """# Where this pack comes from
+
+Say here where questions, references and word lists come from, under which licence, and which of the attempts that lie
+beside the pack are simulated.
+
+The sample is that of the pack `qa` until you put your own in its place: made up and **simulated**.
+"""
+
+
+def create(folder: Path) -> list[Path]:
+    """Make a pack in `folder`, a copy of `qa` with its sample under the folder's name, and return its files.
+
+    Raises UsageError where something stands there already.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder}: is there already; name a new or an empty folder")
+    template = assets.datasets_folder() / TEMPLATE
+    name = folder.resolve().name
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    text = (template / "pack.toml").read_text(encoding="utf-8")
+    rules = text[text.index("[fields]") :].replace(f"{TEMPLATE}-v1", "v1")
+    (folder / "pack.toml").write_text(_NEW_HEAD.format(name=json.dumps(name, ensure_ascii=False)) + rules, "utf-8")
+    (folder / "SOURCE.md").write_text(_NEW_SOURCE, "utf-8")
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def word_lists(name_or_path: str | Path) -> Mapping[str, Any]:
+    """Return a pack's word lists and word tables by name, as lexicon.toml has them."""
+    path = _folder(name_or_path) / "lexicon.toml"
+    return _read_toml(path, []) if path.exists() else {}
 
 
 def load(name_or_path: str | Path, ruleset: str | None = None) -> Pack:
