@@ -49,24 +49,36 @@ candidates as (
         3 as parts
 ),
 
--- A value has d decimals if 10^d times it (or its third part) is a whole number, but for the noise of its binary form.
--- 15 digits are all that a double keeps, so beyond them every value would seem whole.
-graded as (
+scaled as (
     select
         benchmark,
         scorer,
         metric,
         candidates.d,
         candidates.parts,
-        coalesce(bool_and(
-            abs(value) * candidates.parts * power(10, candidates.d) < 1e15
-            and abs(
-                value * candidates.parts * power(10, candidates.d)
-                - round(value * candidates.parts * power(10, candidates.d))
-            ) <= 1e-6 + 4e-16 * abs(value * candidates.parts * power(10, candidates.d))
-        ), true) as fits
+        chosen.value * candidates.parts * power(10, candidates.d) as points,
+        observed.largest * candidates.parts * power(10, candidates.d) as most
     from chosen
+    inner join observed using (benchmark, scorer, metric)
     cross join candidates
+),
+
+-- A value has d decimals if 10^d times it (or its third part) is a whole number, but for the noise of its binary form
+-- and of the arithmetic behind it. 15 digits are all that a double keeps: beyond them every value would seem whole.
+graded as (
+    select
+        benchmark,
+        scorer,
+        metric,
+        d,
+        parts,
+        coalesce(
+            bool_and(
+                most < 1e15 and abs(points - round(points)) <= least(1e-6, 1e-12 * most) + 4e-16 * abs(points)
+            ),
+            true
+        ) as fits
+    from scaled
     group by all
 ),
 

@@ -215,6 +215,18 @@ def test_rounded_thirds_keep_their_ties() -> None:
     assert rounded["ties"] == full["ties"] == whole["ties"] == 1
 
 
+@pytest.mark.parametrize("unit", [1e-90, 1e-9, 1e-3, 7.0, 1e12, 1e90])
+def test_the_size_of_the_values_is_no_matter(unit: float) -> None:
+    one = comparison_of(A=A, B=B)
+    scaled = only_row(
+        compare(data_of(A=[unit * a for a in A], B=[unit * b for b in B]).with_range(0, unit)).comparisons
+    )
+    assert scaled["difference"] == pytest.approx(unit * one["difference"])
+    for name in ("p_value", "wins", "ties", "losses"):
+        assert scaled[name] == one[name], name
+    assert scaled["p_t"] == pytest.approx(one["p_t"])
+
+
 def test_values_outside_the_range_are_an_error() -> None:
     with pytest.raises(InputError, match="outside the range"):
         compare(data_of(A=[2, 3], B=[1, 9]).with_range(0, 5))

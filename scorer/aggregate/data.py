@@ -39,6 +39,8 @@ GROUP = "group"
 _REQUIRED = ("system", "task_id", "metric", "value")
 _ABSENT = {"benchmark": "", "run_id": "", "scorer": "", "repeat": 1, "reason": None}
 _NEVER_NULL = ("system", "task_id", "metric", "repeat")
+_LARGEST = 1e100
+"""Beyond it a sum of squares would leave what a double can hold."""
 _MOST_SHOWN = 20
 
 
@@ -177,9 +179,9 @@ def _noun(dtype: pl.DataType) -> str:
 
 
 def _check(scores: pl.DataFrame, source: str, *, named_by_row: bool) -> None:
-    """Refuse NaN and infinite values and scores that stand twice, each by its row or its key."""
+    """Refuse values that nothing can be computed with and scores that stand twice, each by its row or its key."""
     numbered = scores.with_row_index("row", 1)
-    infinite = numbered.filter(~pl.col("value").is_finite())
+    infinite = numbered.filter(~(pl.col("value").abs() <= _LARGEST))
     problems = [
         Problem(
             source, _place(row, named_by_row), f"value is {row['value']}; give a finite number, or null with a reason"

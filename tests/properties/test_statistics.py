@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -69,6 +70,24 @@ def test_row_order_and_threads_move_no_digit(frame: pl.DataFrame, random: object
     order = list(range(frame.height))
     random.shuffle(order)  # type: ignore[attr-defined]
     same(everything(frame), everything(frame[order], threads=2))
+
+
+def test_threads_move_no_digit_of_many_scores() -> None:
+    """Enough rows that DuckDB shares them out: sums are taken in the order of the values, not of the threads."""
+    rng = np.random.default_rng(3)
+    n = 150_000
+    frame = pl.DataFrame(
+        {
+            "system": np.repeat(["A", "B"], n // 2),
+            "task_id": np.tile(np.arange(n // 6), 6),
+            "repeat": np.tile(np.repeat([1, 2, 3], n // 6), 2),
+            "metric": "m",
+            "value": rng.random(n) ** 3,
+            "group": np.tile(np.arange(n // 6), 6) // 40,
+            "level": "all",
+        }
+    )
+    same(everything(frame, threads=1), everything(frame.sample(fraction=1, shuffle=True, seed=1), threads=2))
 
 
 @slow
