@@ -203,6 +203,15 @@ def test_no_common_question_gives_no_row() -> None:
     assert plan(Data.from_scores(apart), Aim()).plan.height == 0
 
 
+def test_unscored_attempts_and_questions_are_left_out() -> None:
+    systems = noisy(6, 3)
+    holes = {name: [list(values) for values in matrix] for name, matrix in systems.items()}
+    holes["A"][0][2], holes["B"][5] = None, [None] * 3  # type: ignore[call-overload]
+    left = {name: [matrix[0][:2] if name == "A" else matrix[0], *matrix[1:5]] for name, matrix in systems.items()}
+    aim = Aim(difference=0.1)
+    assert plan(data(holes), aim).plan.equals(plan(data(left), aim).plan)
+
+
 def test_sentences_say_what_the_rows_say() -> None:
     found = plan(data(noisy(12, 4)), Aim(difference=0.1, repeats=[1, 4, 8]))
     present, one, eight = found.plan.iter_rows(named=True)
