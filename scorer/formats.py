@@ -1,7 +1,8 @@
-"""Frames as text: tables for a terminal, Markdown, CSV, JSON. What a cell holds stays in its cell, whatever it is."""
+"""Frames as text: tables for a terminal, Markdown, HTML, CSV, JSON. What a cell holds stays in it, whatever it is."""
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import math
@@ -81,6 +82,30 @@ def markdown_text(text: str) -> str:
     """Return `text` so that Markdown shows it as it is."""
     escaped = re.sub(r"([\\`*\[\]|<>#~])", r"\\\1", escape_controls(text))
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", escaped).replace("\n", " ")
+
+
+def html_table(frame: pl.DataFrame) -> str:
+    """Return the frame as an HTML table; numbers stand to the right, and nothing in a cell can be markup."""
+    sides = ["right" if dtype.is_numeric() else "left" for dtype in frame.dtypes]
+    head = "".join(
+        f'<th scope="col" style="text-align:{side}">{html_text(name)}</th>'
+        for name, side in zip(frame.columns, sides, strict=True)
+    )
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="text-align:{side}">{html_text(cell_text(value))}</td>'
+            for value, side in zip(row, sides, strict=True)
+        )
+        + "</tr>"
+        for row in frame.iter_rows()
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def html_text(text: str) -> str:
+    """Return `text` so that HTML shows it as it is."""
+    return html.escape(escape_controls(text))
 
 
 def csv_text(frame: pl.DataFrame, *, bom: bool = False, safe: bool = False, header: bool = True) -> str:

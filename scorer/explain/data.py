@@ -86,6 +86,12 @@ class Explanation:
     marks: tuple[Mark, ...]
     """Where in the response things were found, in the order of the text."""
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the same as the command line, with the marks in colour."""
+        from scorer.explain.printing import explanation_html  # noqa: PLC0415  (it builds on this module)
+
+        return explanation_html(self)
+
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as dictionaries, lists, texts and numbers, ready for JSON."""
         return asdict(self)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scorer.explain import Explanation, Judgement, Mark, MetricExplained, ReadOut, ScorerExplained
 from scorer.explain.reasons import place_text, quoted
-from scorer.formats import cell_text, escape_controls
+from scorer.formats import cell_text, escape_controls, html_text
 from scorer.reference import Answer
 
 if TYPE_CHECKING:
@@ -27,6 +27,19 @@ _MOST_OF_A_MARK = 240
 _COLOURS = ("cyan", "magenta", "yellow", "green", "bright_blue", "bright_red")
 _SIGNS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "")}
 
+_CSS = {
+    "bold": "font-weight:bold",
+    "dim": "opacity:.75",
+    "cyan": "color:#0a7d8c",
+    "magenta": "color:#a3359b",
+    "yellow": "color:#8a6d00",
+    "green": "color:#1f7a33",
+    "red": "color:#b3261e",
+    "bright_blue": "color:#2f5fd0",
+    "bright_red": "color:#c2410c",
+}
+"""What a page makes of the styles above: colours that stand out from a light and from a dark page."""
+
 Piece = tuple[str, str]
 """Some text and its style, as Rich names styles; empty for none."""
 
@@ -39,6 +52,15 @@ def explanation_text(explanation: Explanation) -> Text:
     for words, style in _pieces(explanation):
         text.append(escape_controls(words), style or None)
     return text
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Return the explanation as a piece of HTML, for a notebook; nothing in it but text."""
+    spans = [
+        f'<span style="{_CSS[style]}">{html_text(words)}</span>' if style in _CSS else html_text(words)
+        for words, style in _pieces(explanation)
+    ]
+    return f'<pre style="white-space:pre-wrap">{"".join(spans)}</pre>'
 
 
 def _pieces(explanation: Explanation) -> Iterator[Piece]:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from scorer.errors import InputError, Problem, UsageError
 from scorer.ingest.csv_rows import BadRow, csv_rows
+from scorer.ingest.sources import FRAME, frame_rows
 from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, type_name
 from scorer.packs import Golds
 from scorer.tables import GOLDS
@@ -41,17 +42,18 @@ class _Found:
         return f"{self.source} {self.place}".strip()
 
 
-def read_golds(path: Path, form: Golds) -> pl.DataFrame:
-    """Return the golds at `path` as the table golds without run_id, sorted by its key.
+def read_golds(place: Any, form: Golds) -> pl.DataFrame:
+    """Return the golds at `place` as the table golds without run_id, sorted by its key.
 
-    `path` is a folder of files named as `form.files` says, a JSONL file (one gold a line), a JSON array, a Parquet file
-    with a row a gold, or, where `form.separator` says how to write a list, a CSV file with a row a gold. Raises
-    InputError with every mistake in any of them, UsageError for another form.
+    `place` is the path of a folder of files named as `form.files` says, a JSONL file (one gold a line), a JSON array, a
+    Parquet file with a row a gold, or, where `form.separator` says how to write a list, a CSV file with a row a gold;
+    or it is a frame or Arrow stream with a row a gold. Raises InputError with every mistake in any of them, UsageError
+    for another form.
     """
     problems: list[Problem] = []
     seen: dict[str, _Found] = {}
     items: list[Item] = []
-    for found in _golds(path, form, problems):
+    for found in _golds(place, form, problems):
         task_id = _task_id(found, form, problems)
         if task_id is None:
             continue
@@ -67,7 +69,11 @@ def read_golds(path: Path, form: Golds) -> pl.DataFrame:
     return frame.sort("task_id", "field", "position")
 
 
-def _golds(path: Path, form: Golds, problems: list[Problem]) -> Iterator[_Found]:
+def _golds(place: Any, form: Golds, problems: list[Problem]) -> Iterator[_Found]:
+    if not isinstance(place, str | Path):
+        yield from (_Found(FRAME, row, gold) for row, gold in frame_rows(place))
+        return
+    path = Path(place)
     ending = path.suffix.lower()
     if path.is_dir():
         yield from _folder(path, form, problems)

@@ -22,6 +22,8 @@ from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, typ
 _PIECE_BYTES = 8 << 20
 _PIECE_ROWS = 4096
 
+FRAME = "<frame>"
+"""What a frame is called where a file would go by its path."""
 PLACE = "place"
 """The column that says where in its source a row stands."""
 FAULT = "fault"
@@ -290,9 +292,23 @@ def from_frame(frame: Any, names: Names) -> Source:
 
     Raises UsageError where the object is neither.
     """
+    table = arrow_table(frame)
+    return Columnar(FRAME, table.schema, table.to_batches(), names)
+
+
+def frame_rows(frame: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each row of a Polars frame or Arrow stream with its place. Raises UsageError where it is neither."""
+    for number, row in enumerate(arrow_table(frame).to_pylist(), 1):
+        yield f"row {number}", row
+
+
+def arrow_table(frame: Any) -> pa.Table:
+    """Return a Polars frame (or LazyFrame) or any object with an Arrow C stream as an Arrow table.
+
+    Raises UsageError where the object is neither.
+    """
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     if not hasattr(frame, "__arrow_c_stream__"):
-        raise UsageError(f"attempts must be paths, a Polars frame or an Arrow C stream, not {type(frame).__name__}")
-    table = pa.table(frame)
-    return Columnar("<frame>", table.schema, table.to_batches(), names)
+        raise UsageError(f"give a path, a Polars frame or an Arrow C stream, not {type(frame).__name__}")
+    return pa.table(frame)

@@ -10,27 +10,31 @@ import polars as pl
 
 from scorer.errors import InputError, Problem, UsageError
 from scorer.ingest.csv_rows import BadRow, csv_rows
+from scorer.ingest.sources import FRAME, frame_rows
 from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, type_name
 from scorer.packs import Tasks
 from scorer.tables import STRATA, TASKS
 
 
-def read_tasks(path: Path, form: Tasks) -> tuple[pl.DataFrame, pl.DataFrame]:
+def read_tasks(file: Any, form: Tasks) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables tasks and strata, without run_id, in the order of the file.
 
-    `path` is a JSONL file (one question a line), a JSON array or a CSV file, where an empty cell is absent. A question
-    without a stratum has no row for it. Raises InputError with every mistake, UsageError for another form.
+    `file` is the path of a JSONL file (one question a line), a JSON array or a CSV file, where an empty cell is absent;
+    or it is a frame or Arrow stream with a row a question. A question without a stratum has no row for it. Raises
+    InputError with every mistake, UsageError for another form.
     """
+    is_path = isinstance(file, str | Path)
+    source = str(file) if is_path else FRAME
     problems: list[Problem] = []
     tasks: dict[str, tuple[str | None, str | None]] = {}
     strata: list[tuple[str, str, str]] = []
-    for place, question in _questions(path, problems):
-        texts = _texts(str(path), place, question, form, problems)
+    for place, question in _questions(Path(file), problems) if is_path else frame_rows(file):
+        texts = _texts(source, place, question, form, problems)
         task_id = texts.get(form.id)
         if task_id is None:
             continue
         if task_id in tasks:
-            problems.append(Problem(str(path), place, f"names {task_id!r} a second time; keep one"))
+            problems.append(Problem(source, place, f"names {task_id!r} a second time; keep one"))
         tasks[task_id] = (texts.get(form.prompt or ""), texts.get(form.language or ""))
         strata += [(task_id, name, texts[name]) for name in form.strata if name in texts]
     if problems:

@@ -36,12 +36,12 @@ TASK_FILES = ("questions.jsonl", "tasks.jsonl", "tasks.json")
 
 
 def score(
-    places: Sequence[Any],
+    places: Any,
     pack: str | Path | Pack,
     out: str | Path,
     *,
-    golds: str | Path | None = None,
-    tasks: str | Path | None = None,
+    golds: Any = None,
+    tasks: Any = None,
     ruleset: str | None = None,
     run_id: str | None = None,
     mode: str | None = None,
@@ -52,17 +52,19 @@ def score(
 ) -> Account:
     """Score attempts by a pack and publish the run in the store `out`, whole or not at all.
 
-    `places` are run folders, files, `-` (JSONL on standard input), Polars frames or Arrow streams. `golds` and `tasks`
-    default to what lies in the run folder. `run_id` defaults to the manifest's, else comes from the attempts.
-    `update` takes over what the stored run has of attempts and golds that did not change; `replace` lets other
-    attempts take the place of a run's. `threads` (default: the cores) changes the time, never the bytes.
+    `places` is one or a list of run folders, files, `-` (JSONL on standard input), Polars frames or Arrow streams.
+    `golds` and `tasks` are paths or frames, and default to what lies in the run folder. `run_id` defaults to the
+    manifest's, else comes from the attempts. `update` takes over what the stored run has of attempts and golds that did
+    not change; `replace` lets other attempts take the place of a run's. `threads` (default: the cores) changes the
+    time, never the bytes.
 
     A fault of one attempt is the reason on that attempt's rows. Raises InputError, with every mistake of the input,
     and UsageError; then nothing was written.
     """
     loaded = pack if isinstance(pack, Pack) else packs.load(pack, ruleset)
     with tempfile.TemporaryDirectory(prefix="scorer-") as scratch:
-        sources = ingest.open_sources(places, loaded, Path(scratch))
+        listed = places if isinstance(places, list | tuple) else [places]
+        sources = ingest.open_sources(listed, loaded, Path(scratch))
         facts, flags = _facts([source.facts for source in sources], run_id), list[str]()
         gold_rows, task_rows, strata_rows = _annotations(loaded, facts, golds, tasks)
         job = Job(
@@ -112,21 +114,21 @@ def _mode(said: str | None, asked: str | None, flags: list[str]) -> str:
 
 
 def _annotations(
-    pack: Pack, facts: RunFacts, golds: str | Path | None, tasks: str | Path | None
+    pack: Pack, facts: RunFacts, golds: Any, tasks: Any
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """Return the tables golds, tasks and strata, without run_id, from what was named or lies in the run folder."""
-    gold_place = Path(golds) if golds else beside(facts.folder, GOLD_FOLDERS)
-    task_place = Path(tasks) if tasks else beside(facts.folder, TASK_FILES)
+    gold_place = beside(facts.folder, GOLD_FOLDERS) if golds is None else golds
+    task_place = beside(facts.folder, TASK_FILES) if tasks is None else tasks
     problems: list[Problem] = []
     gold_rows, task_rows, strata_rows = (_empty(table.schema) for table in (GOLDS, TASKS, STRATA))
     if gold_place is None and (pack.golds.lists or pack.golds.texts):
         raise UsageError(f"pack {pack.name} scores against golds; name them with --golds PATH")
     try:
-        gold_rows = ingest.read_golds(gold_place, pack.golds) if gold_place else gold_rows
+        gold_rows = gold_rows if gold_place is None else ingest.read_golds(gold_place, pack.golds)
     except InputError as error:
         problems += error.problems
     try:
-        if task_place and pack.tasks:
+        if task_place is not None and pack.tasks:
             task_rows, strata_rows = ingest.read_tasks(task_place, pack.tasks)
     except InputError as error:
         problems += error.problems

@@ -14,6 +14,7 @@ import polars as pl
 
 from scorer import __version__
 from scorer.errors import InputError, Problem
+from scorer.formats import html_table
 from scorer.ingest import Attempts, Batch, Refused, RunFacts
 from scorer.packs import Pack
 from scorer.pipeline.reuse import ScoredBefore, merged, row_groups
@@ -57,6 +58,21 @@ class Account:
     def complete(self) -> bool:
         """Whether all input could be read and was used."""
         return not self.faults and not self.refused
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the counts, and a row for each kind of thing that was left out."""
+        left_out = Counter({f"unscored: {reason}": count for reason, count in self.unscored.items()})
+        left_out.update(f"rejected: {refused.rule}" for refused in self.refused)
+        told = [
+            ("run", f"{self.run_id} ({self.mode})"),
+            ("scored by", self.scorer),
+            ("read", f"{self.read:,}"),
+            ("scored", f"{self.scored:,}"),
+            *((what, f"{count:,}") for what, count in sorted(left_out.items())),
+            *(("note", flag) for flag in self.flags),
+            ("store", str(self.store)),
+        ]
+        return html_table(pl.DataFrame(told, schema={"": pl.String, "what": pl.String}, orient="row"))
 
 
 @dataclass

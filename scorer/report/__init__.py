@@ -12,6 +12,7 @@ import polars as pl
 
 from scorer.formats import markdown_table, markdown_text, text_table
 from scorer.report.judged import leaderboard_tables, published_table
+from scorer.report.page import page_html
 
 SIMULATED = "SIMULATED, harness validation only, not model performance"
 
@@ -49,6 +50,13 @@ class Report:
     """Figures that others published, a row a source, system and level: shown, never tested."""
     judging: tuple[str, ...] = ()
     """What must be known of the judge and the rule to read it, a sentence each."""
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the systems and their means, and how they were made."""
+        tables = [("Systems", _systems(self)), ("All questions", _summary_table(self.overall))]
+        tables += [(f"By {stratum}", _summary_table(self.by_stratum(stratum))) for stratum in self.strata]
+        shown = [(title, frame) for title, frame in tables if frame.height]
+        return page_html(shown, [*_head(self), *_foot(self)], self.notice)
 
     @property
     def notice(self) -> str | None:

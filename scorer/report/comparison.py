@@ -14,6 +14,7 @@ from scorer.report.page import (
     flags,
     interval,
     number,
+    page_html,
     page_json,
     page_markdown,
     page_text,
@@ -34,6 +35,11 @@ def comparison_text(tables: Tables, notes: Sequence[str], notice: str | None, wi
 def comparison_markdown(tables: Tables, notes: Sequence[str], notice: str | None) -> str:
     """Return the comparison as Markdown."""
     return page_markdown(_readable_tables(tables), notes, notice)
+
+
+def comparison_html(tables: Tables, notes: Sequence[str], notice: str | None) -> str:
+    """Return the comparison as a piece of HTML, for a notebook."""
+    return page_html(_readable_tables(tables), notes, notice)
 
 
 def comparison_json(tables: Tables, notes: Sequence[str], notice: str | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from scorer.formats import json_text, markdown_table, markdown_text, text_table
+from scorer.formats import html_table, html_text, json_text, markdown_table, markdown_text, text_table
 
 Row = dict[str, Any]
 Columns = Mapping[str, Callable[[Row], Any]]
@@ -30,6 +30,13 @@ def page_markdown(tables: Iterable[tuple[str, pl.DataFrame]], notes: Sequence[st
     parts = [f"## {markdown_text(heading)}\n\n{markdown_table(frame)}" for heading, frame in tables]
     parts.append("\n".join(["## In words", "", *(f"- {markdown_text(note)}" for note in notes)]) + "\n")
     return _between(f"**{notice}**\n" if notice else None, parts)
+
+
+def page_html(tables: Iterable[tuple[str, pl.DataFrame]], notes: Sequence[str], notice: str | None) -> str:
+    """Return headed tables and sentences as a piece of HTML, for a notebook."""
+    parts = [f"<h4>{html_text(heading)}</h4>{html_table(frame)}" for heading, frame in tables]
+    parts.append("<h4>In words</h4><ul>" + "".join(f"<li>{html_text(note)}</li>" for note in notes) + "</ul>")
+    return _between(f"<p><strong>{html_text(notice)}</strong></p>" if notice else None, parts)
 
 
 def page_json(made: Mapping[str, Any], notes: Sequence[str], notice: str | None) -> str:
