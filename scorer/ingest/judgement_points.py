@@ -23,6 +23,7 @@ MISSING = ("render_failed", "refused", "truncated", INVALID, "judge_error", "bud
 """Not the agent's fault: no score."""
 STATUSES = (OK, *NOTHING, *MISSING)
 
+_SHOWN = 60
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
 
 
@@ -40,8 +41,13 @@ def decimal(value: Any) -> Decimal:
         value = Decimal(value.strip())
     if isinstance(value, Decimal) and value.is_finite():
         return value
-    shown = value if isinstance(value, str | Decimal) else type_name(value)
-    raise UnusableError(f"is {shown}, no number")
+    raise UnusableError(f"is {shown(value)}, no number")
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: not more than a line of it."""
+    text = str(value) if isinstance(value, str | int | float | Decimal) else type_name(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 class Scoring:
@@ -71,7 +77,7 @@ class Scoring:
             self._refuse("", "nothing given", "has neither a status nor points")
             return INVALID
         if status is not None and status not in STATUSES:
-            self._refuse("status", "status unknown", f"is {status!r}; known: {', '.join(STATUSES)}")
+            self._refuse("status", "status unknown", f"is {shown(status)}; known: {', '.join(STATUSES)}")
             return INVALID
         return status or OK
 
@@ -79,7 +85,7 @@ class Scoring:
         """Give 0 for everything; whoever says that nothing was there and gives points contradicts himself."""
         for name in self._given:
             if self._value(name, self._most(name)):
-                self._invalid(name, f"points beside {self.status}", f"is {self.row.values[name]}, not 0")
+                self._invalid(name, f"points beside {self.status}", f"is {shown(self.row.values[name])}, not 0")
         if self.status != INVALID:
             self.points = dict.fromkeys(self.points, 0)
             self.total = self.normalized = 0
@@ -128,7 +134,7 @@ class Scoring:
         computed = {TOTAL: Decimal(self.total or 0) / UNIT, SCORE: Decimal(self.normalized or 0)}
         for name, value in computed.items():
             if name in self._given and not self._agrees(name, value):
-                detail = f"is {self.row.values[name]}, but the points give {value}, which counts"
+                detail = f"is {shown(self.row.values[name])}, but the points give {value}, which counts"
                 self.flags.append(f"{name}_differs")
                 self._refuse(name, f"{name} differs", detail)
                 if self.strict:
@@ -151,10 +157,10 @@ class Scoring:
         try:
             number = decimal(value)
             if not 0 <= number <= most:
-                raise UnusableError(f"is {value}, outside 0 to {most}")
+                raise UnusableError(f"is {shown(value)}, outside 0 to {most}")
             found = hundredths(number)
             if found is None:
-                raise UnusableError(f"is {value}, with more than {PLACES} decimal places")
+                raise UnusableError(f"is {shown(value)}, with more than {PLACES} decimal places")
         except UnusableError as error:
             self._invalid(name, "points unusable", str(error))
             return None

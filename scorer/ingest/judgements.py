@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ class _Judge:
     rubric_hash: str | None
     renderer: str | None
 
-    @property
+    @cached_property
     def id(self) -> str:
         """A name that differs wherever any of the five does."""
         name = "/".join(part for part in (self.provider, self.model) if part) or "unknown"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated
 
 from scorer.parameters import Between, Count
@@ -64,7 +65,7 @@ class Rubric:
     terms: Terms
     criteria: tuple[Criterion, ...]
 
-    @property
+    @cached_property
     def most(self) -> dict[str, int]:
         """The most points of each criterion, in order."""
         return {criterion.name: criterion.most for criterion in self.criteria}
@@ -110,6 +111,8 @@ def hundredths(points: Decimal) -> int | None:
 
     Looks at the digits instead of multiplying: Decimal arithmetic rounds to 28 digits, which would hide a 29th.
     """
+    if points == points.to_integral_value():
+        return int(points) * UNIT
     _, digits, exponent = points.as_tuple()
     significant = "".join(map(str, digits)).rstrip("0")
     last_place = int(exponent) + len(digits) - len(significant)
