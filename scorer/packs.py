@@ -264,7 +264,8 @@ class _PackReader:
         rules = self._table(f"rulesets.{chosen}", rulesets.get(chosen, {}))
         self._unknown(f"rulesets.{chosen}", rules, ["reads", "metrics"])
         readings = self._readings(f"rulesets.{chosen}.reads", rules.get("reads", {}))
-        self.names["reading"] = [reading.name for reading in readings]
+        reads = rules.get("reads", {})
+        self.names["reading"] = list(reads) if isinstance(reads, dict) else []
         metrics = self._metrics(f"rulesets.{chosen}.metrics", rules.get("metrics", []))
         if self.problems:
             return None

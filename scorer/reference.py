@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -31,8 +33,8 @@ _WORD = re.compile(r"\b([A-Za-z][A-Za-z-]{1,40})\b", re.ASCII)
 
 def is_word_character(character: str) -> bool:
     r"""Tell whether Python's `\b` of Unicode 14 takes the character as part of a word."""
-    code = ord(character)
-    return character == "_" or any(first <= code <= last for first, last in word_ranges())
+    after = bisect(word_ranges(), (ord(character), sys.maxunicode))
+    return character == "_" or (after > 0 and ord(character) <= word_ranges()[after - 1][1])
 
 
 def ascii_shape(text: str) -> str:
@@ -44,7 +46,7 @@ def ascii_shape(text: str) -> str:
     return "".join(c if c < "\x80" else _shape(c) for c in text)
 
 
-@cache
+@lru_cache(maxsize=2**16)
 def _shape(character: str) -> str:
     if not is_word_character(character):
         return " "
@@ -114,7 +116,7 @@ def parse_block(text: str) -> dict[str, Any] | None:
 
 
 def _levels(text: str) -> int:
-    """Return how deeply lists and objects nest, where they open often enough to matter."""
+    """Return how deeply lists and objects nest, as far as it matters: not beyond the first level too many."""
     opened = text.count("{") + text.count("[")
     if opened <= _LEVELS_ON_ANY_STACK:
         return opened
@@ -126,6 +128,8 @@ def _levels(text: str) -> int:
         elif not in_string:
             level += {"{": 1, "[": 1, "}": -1, "]": -1}.get(mark.group(), 0)
             deepest = max(deepest, level)
+            if deepest > MOST_LEVELS:
+                break
     return deepest
 
 
