@@ -492,6 +492,12 @@ def test_a_pack_without_a_rubric_is_a_usage_error(judge: Run) -> None:
     assert "has no rubric" in ended.err
 
 
+def test_a_pack_without_metrics_cannot_score_answers(run: Run, tmp_path: Path) -> None:
+    ended = run("score", SAMPLE, "--pack", "eduevidence-judge", "--out", tmp_path / "store")
+    assert ended.code == 2
+    assert "scorer judge import" in ended.err
+
+
 def test_check_says_what_the_import_would_say_and_writes_nothing(judge: Run, run: Run, tmp_path: Path) -> None:
     rows = [*three(task=46), evaluation(task=7, scores=points(accuracy=31))]
     path = write_lines(tmp_path / "judgements.jsonl", rows)
@@ -760,6 +766,15 @@ def test_a_second_judge_joins_the_run_of_the_first(judge: Run, run: Run) -> None
     assert quality["drift_verdicts"][0]["b_only"] == 1
     together = [row for row in quality["agreement"] if row["judge_id"] is None]
     assert {row["n_judges"] for row in together} == {2}
+
+
+def test_judges_who_judged_different_things_have_nothing_in_common(judge: Run, run: Run) -> None:
+    judge([*three(1), *three(1, "B"), *three(2, judge={"model": "other"})])
+    made = run("judge", "quality", judge([*three(1), *three(1, "B")]).store, "--format", "json")
+    assert made.code == 0, made.err
+    quality = json.loads(made.out)
+    assert {row["n_attempts"] for row in quality["drift"]} == {0}
+    assert quality["drift_verdicts"][0]["n_attempts"] == 0
 
 
 def test_modes_that_contradict_each_other_are_a_usage_error(judge: Run) -> None:

@@ -62,6 +62,10 @@ def score(
     and UsageError; then nothing was written.
     """
     loaded = pack if isinstance(pack, Pack) else packs.load(pack, ruleset)
+    if not loaded.metrics:
+        raise UsageError(
+            f"pack {loaded.name} has a rubric and no metrics; bring judgements in with `scorer judge import`"
+        )
     with tempfile.TemporaryDirectory(prefix="scorer-") as scratch:
         listed = places if isinstance(places, list | tuple) else [places]
         sources = ingest.open_sources(listed, loaded, Path(scratch))
