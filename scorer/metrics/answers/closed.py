@@ -43,7 +43,7 @@ class _ClosedKind(BestOfReferences):
         read, rule = self.read(self.said(attempt.answer.text))
         wanted = tuple(each for item in attempt.gold.get(self.gold, ()) if (each := self._reference(item)))
         value = float(read in wanted) if wanted else None
-        return Judged(value, (ChoiceJudged(read, rule, wanted),))
+        return Judged(value, (ChoiceJudged(read, rule, wanted),) if wanted else ())
 
     def read(self, said: str) -> tuple[str | None, str]:
         """Return what one answer is read as, and the rule that read it."""

@@ -10,10 +10,9 @@ from typing import Annotated
 
 import polars as pl
 
-from scorer import text
 from scorer.metrics.answers.base import BestOfReferences, read_references
 from scorer.metrics.answers.normalize import normalize
-from scorer.metrics.answers.numerals import JOINING_HYPHEN, PRECISION, PURE, Number, Units
+from scorer.metrics.answers.numerals import JOINING_HYPHEN, PRECISION, PURE, Number, Units, idiom_or_numeral
 from scorer.metrics.base import Batch, one_row_each
 from scorer.parameters import Between, OneOf, Terms, Words
 from scorer.reference import Attempt, Judged
@@ -134,7 +133,7 @@ class NumberNear(BestOfReferences):
             "row", joined.alias("said"), joined.str.extract_all(self.known_units.in_digits).alias("number")
         )
         without = digits.filter(pl.col("number").list.len() == 0)
-        said = pl.col("said").str.replace_all(text.any_of(self.idioms), " ") if self.idioms else pl.col("said")
+        said = pl.col("said").str.replace_all(idiom_or_numeral(self.idioms or ()), "$1")
         characters = without.with_columns(said.str.extract_all(self.known_units.in_characters).alias("number"))
         found = pl.concat([digits, characters]).select("row", "number")
         at = {FIRST: pl.col("number").list.head(1), LAST: pl.col("number").list.tail(1), ANY: pl.col("number")}

@@ -53,6 +53,14 @@ JOINING_HYPHEN = "([0-9A-Za-z])[-−]"
 """A hyphen after a digit or letter is no minus: 2024-05-01, 3-5, covid-19."""
 
 
+def idiom_or_numeral(idioms: Iterable[str]) -> str:
+    """Return a pattern whose group 1 is all that shall stay of what it matches.
+
+    Idioms go, but not out of the middle of a numeral: 万一 is one, 两万一千 holds none. So numerals match as a whole.
+    """
+    return "|".join([*map(re.escape, longest_first(idioms)), f"((?:{_DIGIT}|{_POWER})+)"])
+
+
 @dataclass(frozen=True)
 class Number:
     """One number as it was written."""
@@ -129,8 +137,7 @@ class Units:
         joined = re.sub(JOINING_HYPHEN, r"\1 ", text)
         if found := [each.group() for each in digits.finditer(joined)]:
             return found
-        without = re.sub("|".join(map(re.escape, idioms)) or "(?!)", " ", joined)
-        return [each.group() for each in characters.finditer(without)]
+        return [each.group() for each in characters.finditer(re.sub(idiom_or_numeral(idioms), r"\1", joined))]
 
     # ---- reading ----
 
