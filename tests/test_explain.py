@@ -203,6 +203,55 @@ def test_a_stored_value_that_is_not_the_rules_is_called_out(tmp_path: Path) -> N
     assert "these rules give 1" in explanation_text(explanation).plain
 
 
+# --- answers with references ------------------------------------------------------------------------------------------
+
+
+def answered(folder: Path, response: str, **gold: list[str]) -> Explanation:
+    """Score one answer by the pack qa and explain it."""
+    attempts = pl.DataFrame({"attempt_id": ["a"], "task_id": ["q"], "system": ["s"], "response": [response]})
+    golds = pl.DataFrame({"id": ["q"], **{name: [items] for name, items in gold.items()}})
+    pipeline.score(attempts, "qa", folder / "store", golds=golds)
+    return pipeline.explain(folder / "store", "a")
+
+
+def test_a_number_is_shown_with_what_the_reference_allows(tmp_path: Path) -> None:
+    explanation = answered(tmp_path, "Some 40, no: 42.", numbers=["42"])
+    (reason,) = metric(explanation, "number").reasons
+    assert (reason.met, reason.text, reason.details) == (True, "reference “42” allows 42", ("the answer: “42” = 42",))
+    assert marked(explanation, "number") == ["42"]
+    text = explanation_text(explanation).plain
+    assert "not scored: exact, contains, pattern, choice" in text
+
+
+def test_texts_patterns_and_choices_are_told_in_sentences(tmp_path: Path) -> None:
+    explanation = answered(
+        tmp_path, "B. PARIS", answers=["Paris", "Rome"], patterns=["(?i)par[ae]s", "(?i)par."], choice=["B"]
+    )
+    told = {
+        each.metric: [(reason.met, reason.text) for reason in each.reasons] for each in explanation.scorers[0].metrics
+    }
+    assert told["contains"] == [(True, "reference “paris”"), (False, "reference “rome”")]
+    assert told["pattern"] == [
+        (False, "pattern (?i)par[ae]s matches nothing"),
+        (True, "pattern (?i)par. matches “PARI”"),
+    ]
+    assert told["choice"] == [(True, "reference B")]
+    assert marked(explanation, "pattern (?i)par.") == ["PARI"]
+    assert marked(explanation, "reference paris") == ["PARIS"]
+
+
+def test_every_answer_of_the_sample_of_qa_is_explained_as_it_was_scored(tmp_path: Path) -> None:
+    sample = REPO / "datasets" / "qa" / "sample"
+    pipeline.score([sample / "attempts.csv"], "qa", tmp_path / "store", golds=sample / "questions.csv")
+    with Store(tmp_path / "store") as store:
+        explainer = Explainer(store.run())
+        explanations = [explainer.explain(name) for name in store.frame("attempts", ["attempt_id"])["attempt_id"]]
+    metrics = [each for explanation in explanations for each in explanation.scorers[0].metrics]
+    scored = [each for each in metrics if each.stored is not None]
+    assert len(scored) > 100
+    assert all(each.agrees and each.value is not None and each.reasons for each in scored)
+
+
 # --- which pack -------------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
+from scorer.metrics.answers.numbers import NumberJudged
+from scorer.metrics.answers.texts import PatternJudged, TextJudged
 from scorer.metrics.markers import MarkerFound
 from scorer.metrics.sources import SourceJudged
 from scorer.metrics.units import UnitJudged
@@ -75,6 +77,25 @@ def _source(evidence: SourceJudged, answer: Answer) -> Iterator[Mark]:
 def _marker(evidence: MarkerFound, answer: Answer) -> Iterator[Mark]:
     for start, end in find_lowered(answer, evidence.marker):
         yield Mark(start, end, "scope marker")
+
+
+@evidence_marks.register
+def _number(evidence: NumberJudged, answer: Answer) -> Iterator[Mark]:
+    for start, end in find_all(answer.text, evidence.found or ""):
+        yield Mark(start, end, "number")
+
+
+@evidence_marks.register
+def _pattern(evidence: PatternJudged, answer: Answer) -> Iterator[Mark]:
+    for start, end in find_all(answer.text, evidence.found or ""):
+        yield Mark(start, end, f"pattern {evidence.pattern}")
+
+
+@evidence_marks.register
+def _text(evidence: TextJudged, answer: Answer) -> Iterator[Mark]:
+    if evidence.met:
+        for start, end in find_lowered(answer, evidence.reference.lower()):
+            yield Mark(start, end, f"reference {evidence.reference}")
 
 
 def place_spans(place: Place, answer: Answer) -> Iterator[Span]:

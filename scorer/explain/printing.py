@@ -103,8 +103,14 @@ def _scorer(scorer: ScorerExplained, answer: Answer, numbers: dict[str, int]) ->
         yield f"  {read.field} {read.position + 1}: {quoted(read.value)} ", ""
         yield f"⟦{numbers[read.label]}⟧ " if read.label in numbers else "", "dim"
         yield f"{_places(read, answer)}\n", "dim"
+    silent = [metric for metric in scorer.metrics if metric.stored is None and not metric.reasons]
     for metric in scorer.metrics:
-        yield from _metric(metric)
+        if metric not in silent:
+            yield from _metric(metric)
+    for reason in dict.fromkeys(metric.reason for metric in silent):
+        names = ", ".join(metric.metric for metric in silent if metric.reason == reason)
+        yield f"\n  not scored: {names}\n", "bold"
+        yield f"    {reason}\n", "yellow"
 
 
 def _places(read: ReadOut, answer: Answer) -> str:

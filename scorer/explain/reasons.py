@@ -7,6 +7,11 @@ from dataclasses import dataclass, fields
 from functools import singledispatch
 from typing import Any
 
+from scorer.metrics.answers.closed import ChoiceJudged
+from scorer.metrics.answers.items import ItemJudged
+from scorer.metrics.answers.numbers import NumberJudged
+from scorer.metrics.answers.overlap import OverlapJudged
+from scorer.metrics.answers.texts import PatternJudged, TextJudged
 from scorer.metrics.choices import ChoiceInRange, NameJudged, SetRecall
 from scorer.metrics.markers import Marker
 from scorer.metrics.sources import SourceJudged, SourceRecall
@@ -42,10 +47,15 @@ def place_text(answer: Answer, place: Place) -> str:
 
 @singledispatch
 def reasons(params: Any, seen: Seen) -> Iterable[Reason]:  # noqa: ARG001  (it chooses the function)
-    """Return why the metric with these parameters has its value; for a kind unknown here, its evidence as it stands."""
-    for evidence in seen.judged.evidence:
-        values = {field.name: getattr(evidence, field.name) for field in fields(evidence)}
-        yield Reason(None, ", ".join(f"{name}: {_value(value)}" for name, value in values.items()))
+    """Return why the metric with these parameters has its value: by default a reason for each piece of evidence."""
+    return [evidence_reason(evidence) for evidence in seen.judged.evidence]
+
+
+@singledispatch
+def evidence_reason(evidence: Any) -> Reason:
+    """Return one piece of evidence in a sentence; of a kind unknown here, its fields as they stand."""
+    values = {field.name: getattr(evidence, field.name) for field in fields(evidence)}
+    return Reason(None, ", ".join(f"{name}: {_value(value)}" for name, value in values.items()))
 
 
 def _value(value: Any) -> str:
@@ -148,6 +158,55 @@ def _marker(params: Marker, seen: Seen) -> Iterator[Reason]:
         yield Reason(False, f"none of the {len(params.markers)} markers occurs: {', '.join(params.markers)}")
 
 
+# --- answers with references ------------------------------------------------------------------------------------------
+
+
+@evidence_reason.register
+def _text(evidence: TextJudged) -> Reason:
+    return Reason(evidence.met, f"reference {quoted(evidence.reference)}", (f"the answer: {quoted(evidence.said)}",))
+
+
+@evidence_reason.register
+def _pattern(evidence: PatternJudged) -> Reason:
+    found = "matches nothing" if evidence.found is None else f"matches {quoted(evidence.found)}"
+    return Reason(evidence.found is not None, f"pattern {evidence.pattern} {found}")
+
+
+@evidence_reason.register
+def _number(evidence: NumberJudged) -> Reason:
+    wanted = f"{evidence.low:.12g}" if evidence.low == evidence.high else f"{evidence.low:.12g} to {evidence.high:.12g}"
+    found = "no number" if evidence.found is None else f"{quoted(evidence.found)} = {evidence.value:.12g}"
+    return Reason(evidence.met, f"reference {quoted(evidence.reference)} allows {wanted}", (f"the answer: {found}",))
+
+
+@evidence_reason.register
+def _choice(evidence: ChoiceJudged) -> Reason:
+    read = evidence.read or "nothing"
+    return Reason(
+        evidence.read in evidence.references,
+        f"reference {', '.join(evidence.references)}",
+        (f"the answer: {read} ({evidence.rule})",),
+    )
+
+
+@evidence_reason.register
+def _item(evidence: ItemJudged) -> Reason:
+    told = {(True, True): "named and wanted", (False, True): "wanted, not named", (True, False): "named, not wanted"}
+    return Reason(
+        evidence.named and evidence.wanted, f"{quoted(evidence.item)}: {told[evidence.named, evidence.wanted]}"
+    )
+
+
+@evidence_reason.register
+def _overlap(evidence: OverlapJudged) -> Reason:
+    counts = f"{len(evidence.shared)} tokens shared of {evidence.tokens_said} in the answer"
+    return Reason(
+        None,
+        f"{evidence.value:.4g} against reference {quoted(evidence.reference)}",
+        (f"{counts} and {evidence.tokens_wanted} in the reference: {shown(evidence.shared)}",),
+    )
+
+
 # --- words ------------------------------------------------------------------------------------------------------------
 
 _LONG = 120
@@ -165,10 +224,14 @@ def quoted(text: str) -> str:
 
 def overlap_text(share: float, wanted: float, shared: Sequence[str]) -> str:
     """Return an overlap beside the one that would do, with the tokens that make it."""
-    shown = ", ".join(shared[:_TOKENS_SHOWN]) or "none"
-    more = f" and {len(shared) - _TOKENS_SHOWN} more" if len(shared) > _TOKENS_SHOWN else ""
     relation = "reaches" if share >= wanted else "is below"
-    return f"overlap {share:.4g} {relation} {wanted:g} (shared tokens: {shown}{more})"
+    return f"overlap {share:.4g} {relation} {wanted:g} (shared tokens: {shown(shared)})"
+
+
+def shown(tokens: Sequence[str]) -> str:
+    """Return the first tokens, and how many more there are."""
+    more = f" and {len(tokens) - _TOKENS_SHOWN} more" if len(tokens) > _TOKENS_SHOWN else ""
+    return (", ".join(tokens[:_TOKENS_SHOWN]) or "none") + more
 
 
 def _evidence(seen: Seen, made: type[Any]) -> list[Any]:
