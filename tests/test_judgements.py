@@ -474,6 +474,18 @@ def test_untrusted_text_in_reasons_is_kept(judge: Run) -> None:
     assert kept[2] == reasons[2]
 
 
+def test_numbers_too_large_for_anything(judge: Run, tmp_path: Path) -> None:
+    """Whatever a number looks like, it is stored as a finite one or not at all."""
+    text = "".join(json.dumps(row) + "\n" for row in three(cost_usd=1, total_raw=FULL))
+    path = write(tmp_path / "large.jsonl", text.replace('"cost_usd": 1', '"cost_usd": 1e999999', 1))
+    path.write_text(path.read_text().replace(f'"total_raw": {FULL}', '"total_raw": 1e400', 1))
+    ended = judge(path)
+    assert ended.code == 0
+    assert ended.judgements["cost_usd"].to_list() == [None, 1.0, 1.0]
+    assert ended.judgements["total_reported"].to_list() == [None, FULL, FULL]
+    assert ended.value() == 1.0
+
+
 def test_a_mapping_names_its_mistakes(judge: Run, tmp_path: Path) -> None:
     mapping = write(tmp_path / "map.toml", "[field]\nx = 1\n[fields]\nnote = 3\n[constants]\nmode = []\n")
     ended = judge(three(), "--mapping", mapping)

@@ -6,6 +6,7 @@ them told at once.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ import polars as pl
 from scorer.errors import InputError, Problem
 from scorer.ingest.attempts import input_hashes
 from scorer.ingest.judgement_notes import Notes
-from scorer.ingest.judgement_points import INVALID, OK, Scoring, UnusableError, decimal
+from scorer.ingest.judgement_points import INVALID, OK, Scoring, UnusableError, decimal, shown
 from scorer.ingest.judgement_rows import FIGURES, Row, read_rows
 from scorer.ingest.mapping import Naming
 from scorer.ingest.sources import Refused
@@ -143,6 +144,7 @@ class _Import:
         self.task_ids = _task_lookup(known.tasks)
         self.levels = {(task, name): level for task, name, level in known.strata.iter_rows() if level != UNKNOWN}
         self.attempt_ids = _attempt_lookup(known.attempts)
+        self.attempts = set((self.attempt_ids or {}).values())
         self.evaluations: list[_Evaluation] = []
         self.published: dict[tuple[str, str, str, str, str], tuple[float, str]] = {}
         """(source, system, stratum, level, figure) -> its value and where it stands."""
@@ -176,6 +178,8 @@ class _Import:
         named = self._text(row, "attempt_id")
         if named is not None and self.attempt_ids is not None:
             return self._stored_attempt(row, named, system, task)
+        if named is not None:
+            self.notes.count(row, "unknown field", "attempt_id")
         given = row.values.get("task_id")
         if system is None:
             self.notes.problem(row, "system", "is missing; name the system (condition), in the file or as a constant")
@@ -184,7 +188,7 @@ class _Import:
         if system is None or task is None:
             return None
         key = (system, task, repeat or 1)
-        if self.attempt_ids is not None and key not in self.attempt_ids.values():
+        if self.attempt_ids is not None and key not in self.attempts:
             self.notes.problem(row, "", f"no attempt {repeat or 1} of {system!r} at task {task!r} is in the run")
             return None
         return key
@@ -308,7 +312,7 @@ class _Import:
         written = _written(value)
         if written is None:
             self.notes.problem(row, name, f"must be text, this is {type_name(value)}")
-        return written
+        return written or None
 
     def _whole(self, row: Row, name: str, least: int = 1) -> int | None:
         value = row.values.get(name)
@@ -319,7 +323,7 @@ class _Import:
         except UnusableError:
             number = Decimal("NaN")
         if number.is_nan() or not least <= number < 2**53 or number != int(number):
-            self.notes.problem(row, name, f"must be a whole number from {least}, not {value!r}")
+            self.notes.problem(row, name, f"must be a whole number from {least}, not {shown(value)}")
             return None
         return int(number)
 
@@ -329,6 +333,8 @@ class _Import:
             return None
         try:
             number = float(decimal(value))
+            if not math.isfinite(number):
+                raise UnusableError(f"is {shown(value)}, too large a number")
         except UnusableError as error:
             self.notes.refuse(row, name, f"{name} unusable", f"{error}; kept as not given")
             return None
