@@ -96,6 +96,6 @@ def _texts(source: str, place: str, question: Any, form: Tasks, problems: list[P
             texts[field or ""] = str(value)
         elif value is not None:
             problems.append(Problem(source, f"{place} {field}", f"must be text, this is {type_name(value)}"))
-    if form.id not in texts and form.id not in question:
+    if question.get(form.id) is None:
         problems.append(Problem(source, f"{place} {form.id}", "is missing; name the task"))
     return texts
