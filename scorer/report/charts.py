@@ -315,13 +315,15 @@ def _forest(
         {"mark": dot | {"fill": PAPER}, "encoding": at, "transform": [{"filter": "!datum.sure"}]},
         _figures(),
     ]
+    y = {"y": _lines(names, labels=labels)}
+    parts: list[Spec] = [{"layer": layers, "encoding": y}]
     if zero:
-        band = {"x": x | {"field": "no_reach"}, "x2": {"field": "reach"}}
-        none = {"x": {"datum": 0, "type": "quantitative"}, "y": None}
-        layers.insert(0, {"mark": {"type": "rule", "color": MUTED}, "encoding": none})
-        layers.insert(0, {"mark": {"type": "bar", "height": 11, "color": FAINT}, "encoding": band})
+        band = {"x": x | {"field": "no_reach"}, "x2": {"field": "reach"}} | y
+        none = {"x": {"datum": 0, "type": "quantitative"}}
+        parts.insert(0, {"mark": {"type": "rule", "color": MUTED}, "encoding": none})
+        parts.insert(0, {"mark": {"type": "bar", "height": 11, "color": FAINT}, "encoding": band})
     step = 2 * _LINE - 4 if any("\n" in name for name in names) else _LINE
-    return _panel(rows, layers, title, {"y": _lines(names, labels=labels)}, {"width": _PLOT, "height": {"step": step}})
+    return _panel(rows, parts, title, {}, {"width": _PLOT, "height": step * max(len(names), 1)})
 
 
 def questions(means: pl.DataFrame, metrics: Sequence[Scale], systems: Sequence[str], order: Sequence[str]) -> Spec:
