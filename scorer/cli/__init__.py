@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from scorer import __version__
-from scorer.cli import check, compare, explain, export, gate, judge, packs, plan, report, score, sql
+from scorer.cli import check, compare, demo, explain, export, gate, judge, packs, plan, report, score, sql
 from scorer.errors import ExitCode, ScorerError
 
 app = typer.Typer(
@@ -52,6 +52,7 @@ app.command("check")(check.check)
 app.command("explain")(explain.explain)
 app.command("packs")(packs.packs)
 app.add_typer(judge.app)
+app.command("demo")(demo.demo)
 
 
 def main() -> None:
