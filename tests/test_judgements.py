@@ -736,6 +736,17 @@ def test_importing_again_changes_nothing_and_other_content_needs_to_be_asked_for
     assert judge(changed, "--replace").value("accuracy") == 1.0
 
 
+def test_other_attempts_under_a_known_id_need_to_be_asked_for(judge: Run, tmp_path: Path) -> None:
+    assert judge(three(), "--run", "r").code == 0
+    refused = judge(three(system="B"), "--run", "r")
+    assert refused.code == 3
+    assert "holds other attempts than these" in refused.err
+    replaced = judge(three(system="B"), "--run", "r", "--replace")
+    assert replaced.frame("attempts")["system"].unique().to_list() == ["B"]
+    levelled = judge(three(system="B"), "--run", "r", "--tasks", tasks_file(tmp_path, {7: 3}))
+    assert levelled.frame("strata")["level"].to_list() == ["3"]
+
+
 def test_a_policy_joins_the_others_and_new_evaluations_reach_all_of_them(judge: Run) -> None:
     rows = [evaluation(number, scores=points(accuracy=part)) for number, part in enumerate((0, 0, 0, 30, 30), 1)]
     judge(rows[:3])

@@ -340,15 +340,18 @@ class _Import:
             }
             for name, judging in made.items()
         }
-        if self.stored:
-            return {**self.stored.signature, "scorers": {**self._stored_scorers(), **scorers}}
-        assert self.read.attempts is not None  # noqa: S101  (as in _attempts)
-        return {
-            "scorer": __version__,
-            "attempts": _hash_of(self.read.attempts),
-            "tasks": frame_hash(self.read.tasks.sort("task_id"), self.read.strata.sort("task_id", "stratum")),
-            "scorers": scorers,
-        }
+        signature = dict(self.stored.signature) if self.stored else {"scorer": __version__}
+        if self.stored is None and self.read.attempts is not None:
+            signature["attempts"] = _hash_of(self.read.attempts)
+        if self._brings_tasks:
+            strata = self.read.strata.sort("task_id", "stratum")
+            signature["tasks"] = frame_hash(self.read.tasks.sort("task_id"), strata)
+        return {**signature, "scorers": {**self._stored_scorers(), **scorers}}
+
+    @property
+    def _brings_tasks(self) -> bool:
+        """Whether the run's tasks are those read here: where its attempts are known by their judgements only."""
+        return self.stored is None or self.stored.row["origin"] == IMPORTED
 
     # --- writing ---
 
@@ -359,12 +362,11 @@ class _Import:
                 writer.link(name, self.stored)
         elif self.read.attempts is not None:
             writer.write("attempts", with_run_id(self.read.attempts, self.run_id))
-        if self.stored and self.stored.row["origin"] != IMPORTED:
-            writer.link("tasks", self.stored)
-            writer.link("strata", self.stored)
-        else:
-            writer.write("tasks", with_run_id(self.read.tasks, self.run_id))
-            writer.write("strata", with_run_id(self.read.strata, self.run_id))
+        for name, frame in (("tasks", self.read.tasks), ("strata", self.read.strata)):
+            if self._brings_tasks:
+                writer.write(name, with_run_id(frame, self.run_id))
+            elif self.stored:
+                writer.link(name, self.stored)
 
     def _write_scores(
         self,
