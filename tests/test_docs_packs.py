@@ -56,7 +56,7 @@ def test_the_report_and_the_comparison_say_which_is_better(typed: tuple[Path, di
     assert "correct" in report
     assert "By language" in report
     assert "large is better than small" in ended["compare results --metric correct"].out
-    assert "11000 m" in ended["explain results Q2-large-a1"].out
+    assert "11000 m" in ended["explain results Q2-large-a1 --pack quiz"].out
 
 
 def test_the_page_names_every_kind_step_and_tokenizer() -> None:
