@@ -7,7 +7,7 @@ select
     count(*) as n_questions
 from questions
 inner join levels using (side, task_id)
-inner join scales using (benchmark, scorer, metric)
+inner join scales using (scale_id)
 inner join moments
     on
         questions.benchmark = moments.benchmark

@@ -6,12 +6,12 @@ with
 means as (
     select
         row_id,
-        pair,
-        benchmark,
-        scorer,
-        metric,
-        stratum,
-        level,
+        any_value(pair) as pair,
+        any_value(benchmark) as benchmark,
+        any_value(scorer) as scorer,
+        any_value(metric) as metric,
+        any_value(stratum) as stratum,
+        any_value(level) as level,
         count(*) filter (where is_common) as n_questions,
         count(distinct cluster) filter (where is_common) as n_groups,
         count(*) filter (where value_a is not null and value_b is null) as n_only_a,
@@ -24,7 +24,7 @@ means as (
         / nullif(count(*) filter (where is_common), 0) as difference,
         coalesce(bool_or(n_a != n_b) filter (where is_common), false) as has_unequal_repeats
     from pairings
-    group by all
+    group by row_id
 ),
 
 deviations as (

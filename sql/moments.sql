@@ -4,13 +4,10 @@ with
 
 cells as (
     select
-        benchmark,
-        scorer,
-        metric,
-        side,
         levels.stratum,
         levels.level,
-        questions.* exclude (benchmark, scorer, metric, side),
+        questions.* exclude (scale_id, side),
+        side,
         (questions.value - scales.shift) / scales.width as y,
         (questions.total - scales.shift * questions.n_attempts) / scales.width as y_total,
         questions.ss_within / power(scales.width, 2) as y_ss_within,
@@ -18,23 +15,23 @@ cells as (
         (questions.greatest_value - scales.shift) / scales.width as y_greatest,
         scales.low is not null as has_range,
         dense_rank() over (
-            order by benchmark, scorer, metric, side, levels.stratum nulls first, levels.level nulls first
+            order by scale_id, side, levels.stratum nulls first, levels.level nulls first
         ) as row_id
     from questions
     inner join levels using (side, task_id)
-    inner join scales using (benchmark, scorer, metric)
+    inner join scales using (scale_id)
 ),
 
 means as (
     select
         row_id,
-        benchmark,
-        scorer,
-        metric,
-        side,
-        stratum,
-        level,
-        has_range,
+        any_value(benchmark) as benchmark,
+        any_value(scorer) as scorer,
+        any_value(metric) as metric,
+        any_value(side) as side,
+        any_value(stratum) as stratum,
+        any_value(level) as level,
+        any_value(has_range) as has_range,
         count(y) as n_questions,
         count(distinct cluster) filter (where y is not null) as n_groups,
         sum(n_attempts)::bigint as n_attempts,
@@ -47,7 +44,7 @@ means as (
         max(y_greatest) as greatest_value,
         coalesce(bool_and(is_binary and n_attempts = 1) filter (where y is not null), false) as is_one_binary
     from cells
-    group by all
+    group by row_id
 ),
 
 scored as (

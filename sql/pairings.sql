@@ -22,9 +22,7 @@ b as (
 joined as (
     select
         pair,
-        benchmark,
-        scorer,
-        metric,
+        scale_id,
         task_id,
         gold,
         coalesce(a.cluster, b.cluster) as cluster,
@@ -38,7 +36,7 @@ joined as (
         b.n_ones as n_ones_b,
         coalesce(a.is_binary, true) and coalesce(b.is_binary, true) as is_binary
     from a
-    full outer join b using (pair, benchmark, scorer, metric, task_id, gold)
+    full outer join b using (pair, scale_id, task_id, gold)
 ),
 
 -- Side A says which level a task is in; B where A does not know the task.
@@ -55,18 +53,18 @@ sided_levels as (
 
 select
     dense_rank() over (
-        order by pair, benchmark, scorer, metric, sided_levels.stratum nulls first, sided_levels.level nulls first
+        order by pair, scale_id, sided_levels.stratum nulls first, sided_levels.level nulls first
     ) as row_id,
     pair,
-    benchmark,
-    scorer,
-    metric,
+    scales.benchmark,
+    scales.scorer,
+    scales.metric,
     sided_levels.stratum,
     sided_levels.level,
-    joined.* exclude (pair, benchmark, scorer, metric),
+    joined.* exclude (pair, scale_id),
     joined.value_a is not null and joined.value_b is not null as is_common,
     joined.value_a - joined.value_b as d,
     scales.is_rounded
 from joined
 inner join sided_levels using (pair, task_id)
-inner join scales using (benchmark, scorer, metric)
+inner join scales using (scale_id)

@@ -27,9 +27,7 @@ clusters as (
 collected as (
     select
         members.side,
-        benchmark,
-        scores.scorer,
-        scores.metric,
+        scales.scale_id,
         task_id,
         coalesce(fingerprints.gold, '') as gold,
         coalesce(
@@ -38,6 +36,7 @@ collected as (
         count(*) filter (where scores.value is null) as n_unscored
     from scores
     inner join members using (benchmark, run_id, system)
+    inner join scales using (benchmark, scorer, metric)
     left join fingerprints using (run_id, task_id)
     group by all
 ),
@@ -51,10 +50,11 @@ averaged as (
 )
 
 select
-    averaged.side,
-    benchmark,
-    scorer,
-    metric,
+    side,
+    scales.benchmark,
+    scales.scorer,
+    scales.metric,
+    scale_id,
     task_id,
     averaged.gold,
     -- What is drawn, flipped and counted as one: the group where there is one, else the task.
@@ -80,10 +80,7 @@ select
     averaged.attempt_values[1] as least_value,
     averaged.attempt_values[-1] as greatest_value,
     -- A question that nobody has a score on has no gold or nothing to find: it is outside the worst case too.
-    max(len(averaged.attempt_values)) over (
-        partition by benchmark, scorer, metric, task_id, averaged.gold
-    ) > 0 as is_scorable
+    max(len(averaged.attempt_values)) over (partition by scale_id, task_id, averaged.gold) > 0 as is_scorable
 from averaged
-inner join scales using (benchmark, scorer, metric)
+inner join scales using (scale_id)
 left join clusters using (side, task_id)
-order by benchmark, scorer, metric, averaged.side, task_id, averaged.gold

@@ -49,6 +49,15 @@ candidates as (
         3 as parts
 ),
 
+different as (
+    select distinct
+        benchmark,
+        scorer,
+        metric,
+        value
+    from chosen
+),
+
 scaled as (
     select
         benchmark,
@@ -56,9 +65,9 @@ scaled as (
         metric,
         candidates.d,
         candidates.parts,
-        chosen.value * candidates.parts * power(10, candidates.d) as points,
+        different.value * candidates.parts * power(10, candidates.d) as points,
         observed.largest * candidates.parts * power(10, candidates.d) as most
-    from chosen
+    from different
     inner join observed using (benchmark, scorer, metric)
     cross join candidates
 ),
@@ -125,8 +134,9 @@ ranged as (
 )
 
 select
+    row_number() over (order by benchmark, scorer, metric) as scale_id,
     * exclude (is_declared, is_unit),
     coalesce(low, 0) as shift,
     coalesce(high - low, 1) as width
 from ranged
-order by benchmark, scorer, metric
+order by scale_id
