@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from scorer import tables
+from scorer.errors import InputError, Problem
 from scorer.extract import extract
 from scorer.metrics.base import Batch, Matcher, Values
 from scorer.packs import Pack
@@ -42,7 +43,10 @@ class CompiledGolds:
 
 
 def compile_golds(pack: Pack, golds: pl.DataFrame) -> CompiledGolds:
-    """Compile the table golds (`run_id` may be absent) for a pack. A task has a gold if it has a row of field `id`."""
+    """Compile the table golds (`run_id` may be absent) for a pack. A task has a gold if it has a row of field `id`.
+
+    Raises InputError with every reference that no metric can use: a pattern that is none, a number that is no number.
+    """
     tasks = golds.filter(field="id").select("task_id").with_row_index("gold").select("task_id", "gold")
     items = pl.DataFrame({"gold": pl.int_range(tasks.height + 1, dtype=pl.UInt32, eager=True)})
     items = items.join(tasks, on="gold", how="left", maintain_order="left")
@@ -51,8 +55,16 @@ def compile_golds(pack: Pack, golds: pl.DataFrame) -> CompiledGolds:
         lists = values.filter(field=field).group_by("gold", maintain_order=True).agg(pl.col("value").alias(field))
         items = items.join(lists, on="gold", how="left", maintain_order="left")
     items = items.with_columns(pl.exclude("gold", "task_id").fill_null([]))
-    matchers = dict.fromkeys(metric.params.matcher for metric in pack.metrics)
-    return CompiledGolds(pack, tasks, {matcher: matcher.compile(items) for matcher in matchers})
+    frames = {}
+    problems: list[Problem] = []
+    for matcher in dict.fromkeys(metric.params.matcher for metric in pack.metrics):
+        try:
+            frames[matcher] = matcher.compile(items)
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(sorted(set(problems)))
+    return CompiledGolds(pack, tasks, frames)
 
 
 def score_batch(attempts: Any, golds: CompiledGolds, steps: Steps | None = None) -> Scored:

@@ -22,6 +22,7 @@ from scorer.metrics.answers.tokens import TOKENIZERS, plain_tokens, tokens
 from scorer.packs import Metric, Pack
 from scorer.reference import evaluate
 from scorer.score import NO_GOLD, NO_REFERENCE, compile_golds, score_batch
+from tests.conftest import run_scorer
 from tests.properties.test_answers import QA, attempts, gold_table, scores
 
 PARAMS = {metric.name: metric.params for metric in QA.metrics}
@@ -574,3 +575,18 @@ def test_the_pack_says_which_tokenizers_there_are() -> None:
     assert isinstance(correct, FirstThatFits)
     assert isinstance(PARAMS["items_f1"], ItemSet)
     assert PARAMS["items_f1"] in correct.metrics
+
+
+def test_every_reference_that_no_rule_can_use_is_named_before_anything_is_written(tmp_path: Path) -> None:
+    golds, answers, store = tmp_path / "golds.csv", tmp_path / "answers.csv", tmp_path / "results"
+    golds.write_text("id,number,choice,pattern,yes_no\nQ1,many,F,(a,maybe\nQ2,3,B,a,no\n")
+    answers.write_text("task_id,system,response\nQ2,x,3\n")
+    scored = run_scorer("score", answers, "--pack", "qa", "--golds", golds, "--out", store)
+    assert scored.code == 3
+    assert not store.exists()
+    checked = run_scorer("check", answers, "--pack", "qa", "--golds", golds)
+    assert checked.code == 3
+    for said in (scored.err, checked.out + checked.err):
+        for place in ("Q1 numbers[0]", "Q1 choice[0]", "Q1 patterns[0]", "Q1 yes_no[0]"):
+            assert said.count(place) == 1
+        assert "Q2" not in said

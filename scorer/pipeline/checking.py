@@ -19,6 +19,7 @@ from scorer.pipeline import GOLD_FOLDERS, TASK_FILES, beside
 from scorer.pipeline.judging import check_judgements
 from scorer.pipeline.survey import Survey
 from scorer.reference import ChoiceReading, TermReading
+from scorer.score import compile_golds
 
 PACK_FILE = "pack.toml"
 _NAMED = 5
@@ -222,6 +223,7 @@ class _Run:
         except InputError as error:
             self.checked.add("mistake", error.problems)
             return None
+        self.checked.findings += _unusable_references(self.pack, golds, str(place))
         for problem in _unreadable_names(self.pack, golds, str(place)):
             self.checked.findings.append(problem)
         self.checked.looked_at.append(f"golds in {place}: {golds['task_id'].n_unique():,}")
@@ -265,6 +267,15 @@ def _notes(
         known = set(table["task_id"]) if table is not None else survey.task_ids
         if more := sorted(survey.task_ids - known):
             yield f"{_counted(len(more), 'task')} with {what}: {_listed(more)}"
+
+
+def _unusable_references(pack: Pack, golds: pl.DataFrame, place: str) -> list[Finding]:
+    """Return the references that no metric of the pack can use: a number that is none, a pattern that is none."""
+    try:
+        compile_golds(pack, golds)
+    except InputError as error:
+        return [Finding("mistake", place, problem.place, problem.message) for problem in error.problems]
+    return []
 
 
 def _unreadable_names(pack: Pack, golds: pl.DataFrame, place: str) -> Iterator[Finding]:
