@@ -88,6 +88,20 @@ def _through_last(marks: Iterable[str]) -> str:
     return f"(?s)^.*(?:{'|'.join(''.join(map(_any_case, mark)) for mark in longest_first(marks))})"
 
 
+BOUNDARY = "\ue000"
+"""In a pattern: the edge of a word of ASCII letters and digits, which the two engines write differently."""
+
+
+def for_python(pattern: str) -> str:
+    """Return a pattern as Python's `re` reads it."""
+    return pattern.replace(BOUNDARY, r"(?a:\b)")
+
+
+def for_polars(pattern: str) -> str:
+    """Return a pattern as Polars reads it."""
+    return pattern.replace(BOUNDARY, r"(?-u:\b)")
+
+
 def longest_first(words: Iterable[str]) -> list[str]:
     """Return the words so that of two that begin together a pattern finds the longer one."""
     return sorted(words, key=lambda word: (-len(word), word))

@@ -10,7 +10,14 @@ from typing import Annotated
 
 import polars as pl
 
-from scorer.metrics.answers.base import BestOfReferences, longest_first, read_references
+from scorer.metrics.answers.base import (
+    BOUNDARY,
+    BestOfReferences,
+    for_polars,
+    for_python,
+    longest_first,
+    read_references,
+)
 from scorer.metrics.answers.normalize import normalize
 from scorer.metrics.base import Batch, one_row_each
 from scorer.parameters import Between, Terms
@@ -21,8 +28,6 @@ _OPENING = f"""[{WHITE_SPACE}(\\[{{<"'*_（【「『《“‘]*"""
 _CLOSING = f"""(?:[)\\]}}>.,:;"'*_、，。：；）】」』》”’\\n]|[{WHITE_SPACE}]*$)"""
 _LATIN = "[À-ɏ]"
 """Letters beyond ASCII that make words together with ASCII ones."""
-_BOUNDARY = "BOUNDARY"
-_PYTHONS_BOUNDARY, _POLARS_BOUNDARY = r"(?a:\b)", r"(?-u:\b)"
 
 
 @dataclass(frozen=True)
@@ -106,19 +111,19 @@ class MultipleChoice(_ClosedKind):
 
     @property
     def _alone(self) -> str:
-        return f"{_BOUNDARY}[{self._letters}]{_BOUNDARY}"
+        return f"{BOUNDARY}[{self._letters}]{BOUNDARY}"
 
     def read(self, said: str) -> tuple[str | None, str]:
         """Return the letter of one answer, and where it stands."""
         if first := re.search(self._first.replace("$", r"\Z"), said):
             return first.group(1).upper(), "the answer begins with it"
-        alone = re.findall(self._alone.replace(_BOUNDARY, _PYTHONS_BOUNDARY), re.sub(_LATIN, "x", said))
+        alone = re.findall(for_python(self._alone), re.sub(_LATIN, "x", said))
         return (alone[-1], "the last letter by itself") if alone else (None, "no letter by itself")
 
     def read_all(self, said: pl.Expr) -> pl.Expr:
         """Return the letter of each answer."""
         first = said.str.extract(self._first, 1).str.to_uppercase()
-        alone = said.str.replace_all(_LATIN, "x").str.extract_all(self._alone.replace(_BOUNDARY, _POLARS_BOUNDARY))
+        alone = said.str.replace_all(_LATIN, "x").str.extract_all(for_polars(self._alone))
         return first.fill_null(alone.list.last())
 
 
@@ -157,10 +162,10 @@ class YesNo(_ClosedKind):
     def read(self, said: str) -> tuple[str | None, str]:
         """Return yes or no as one answer says it, and the word that says so."""
         lowered = said.lower()
-        first = re.search(self._first.replace(_BOUNDARY, _PYTHONS_BOUNDARY), lowered)
+        first = re.search(for_python(self._first), lowered)
         if first and (answer := _meanings(self.begins)[first.group(1)]):
             return answer, f"it begins with {first.group(1)}"
-        words = re.findall(_any_word(self.anywhere).replace(_BOUNDARY, _PYTHONS_BOUNDARY), lowered)
+        words = re.findall(for_python(_any_word(self.anywhere)), lowered)
         deciding = [word for word in words if _meanings(self.anywhere)[word]]
         if not deciding:
             return None, "no word that decides"
@@ -169,8 +174,8 @@ class YesNo(_ClosedKind):
     def read_all(self, said: pl.Expr) -> pl.Expr:
         """Return yes or no as each answer says it."""
         lowered = said.str.to_lowercase()
-        first = lowered.str.extract(self._first.replace(_BOUNDARY, _POLARS_BOUNDARY), 1)
-        words = lowered.str.extract_all(_any_word(self.anywhere).replace(_BOUNDARY, _POLARS_BOUNDARY))
+        first = lowered.str.extract(for_polars(self._first), 1)
+        words = lowered.str.extract_all(for_polars(_any_word(self.anywhere)))
         decides = ~pl.element().is_in(self.anywhere.get(NEITHER, ()))
         deciding = words.list.eval(pl.element().filter(decides))
         return _meaning(first, self.begins).fill_null(_meaning(deciding.list.last(), self.anywhere))
@@ -192,4 +197,4 @@ def _meaning(word: pl.Expr, table: Mapping[str, tuple[str, ...]]) -> pl.Expr:
 def _any_word(table: Mapping[str, tuple[str, ...]]) -> str:
     """Return the pattern of the table's words, longer ones first; one in ASCII must not be part of a longer word."""
     words = longest_first(word for words in table.values() for word in words)
-    return "|".join(f"{_BOUNDARY}{re.escape(w)}{_BOUNDARY}" if w.isascii() else re.escape(w) for w in words)
+    return "|".join(f"{BOUNDARY}{re.escape(w)}{BOUNDARY}" if w.isascii() else re.escape(w) for w in words)

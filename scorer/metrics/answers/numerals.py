@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
 
-from scorer.metrics.answers.base import longest_first
+from scorer.metrics.answers.base import BOUNDARY, for_polars, for_python, longest_first
 
 PURE = "1"
 """The dimension of a pure number: percentages are shares of one."""
@@ -38,17 +38,17 @@ _WORDS = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _DIGIT = f"[{''.join(_DIGITS)}]"
 _POWER = f"[{''.join(_POWERS)}]"
 _SIGN = "(?:[-−+]|负|負)?"
-_ARABIC = r"(?:BOUNDARY(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|\.[0-9]+)"
-_MORE = _ARABIC.replace("BOUNDARY", "")
+_WITH_WHOLE = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+_ARABIC = rf"(?:{BOUNDARY}{_WITH_WHOLE}|\.[0-9]+)"
+_MORE = rf"(?:{_WITH_WHOLE}|\.[0-9]+)"
 _BIG = "|".join(f"[{word[0]}{word[0].upper()}]{word[1:]}" for word in _WORDS)
 _IN_DIGITS = (
-    f"{_SIGN}[$€£¥₩]?(?:百分之)?{_ARABIC}(?:[eE][-+]?[0-9]{{1,3}}BOUNDARY"
-    f"| ?(?:{_BIG})BOUNDARY|(?: ?{_POWER}+ ?{_MORE})*(?: ?{_POWER}+)?)"
+    f"{_SIGN}[$€£¥₩]?(?:百分之)?{_ARABIC}(?:[eE][-+]?[0-9]{{1,3}}{BOUNDARY}"
+    f"| ?(?:{_BIG}){BOUNDARY}|(?: ?{_POWER}+ ?{_MORE})*(?: ?{_POWER}+)?)"
 )
 _WHOLE = f"(?:{_DIGIT}|[十拾])(?:{_DIGIT}|{_POWER})*"
 _IN_CHARACTERS = f"{_SIGN}(?:(?:{_WHOLE}|百)分之)?{_WHOLE}(?:[点點]{_DIGIT}+{_POWER}*)?"
 
-_PYTHONS_BOUNDARY, _POLARS_BOUNDARY = r"(?a:\b)", r"(?-u:\b)"
 JOINING_HYPHEN = "([0-9A-Za-z])[-−]"
 """A hyphen after a digit or letter is no minus: 2024-05-01, 3-5, covid-19."""
 
@@ -110,24 +110,23 @@ class Units:
     @cached_property
     def in_digits(self) -> str:
         """The pattern of a number in digits with its unit, for Polars."""
-        return self._with_unit(_IN_DIGITS).replace("BOUNDARY", _POLARS_BOUNDARY)
+        return for_polars(self._with_unit(_IN_DIGITS))
 
     @cached_property
     def in_characters(self) -> str:
         """The pattern of a number in Chinese characters with its unit, for Polars."""
-        return self._with_unit(_IN_CHARACTERS).replace("BOUNDARY", _POLARS_BOUNDARY)
+        return for_polars(self._with_unit(_IN_CHARACTERS))
 
     @cached_property
     def _patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """The same two for one text, with the number as a group."""
         both = (self._with_unit(f"(?P<number>{number})") for number in (_IN_DIGITS, _IN_CHARACTERS))
-        digits, characters = (re.compile(each.replace("BOUNDARY", _PYTHONS_BOUNDARY)) for each in both)
+        digits, characters = (re.compile(for_python(each)) for each in both)
         return digits, characters
 
     def _with_unit(self, number: str) -> str:
         names = [
-            re.escape(n) + ("BOUNDARY" if n[-1].isascii() and n[-1].isalnum() else "")
-            for n in longest_first(self.sizes)
+            re.escape(n) + (BOUNDARY if n[-1].isascii() and n[-1].isalnum() else "") for n in longest_first(self.sizes)
         ]
         return f"(?:{number})(?: ?(?:{'|'.join(names)}))?" if names else number
 
