@@ -146,11 +146,11 @@ fields = {
     ),
     "numbers": st.lists(
         st.sampled_from(
-            ["5", "-7", "1,234.5", "１２３", "3.5万", "3005", "50%", "0.5", "5 km", "5000 米", "一千", "0"]
+            ["5", "-7", "1,234.5", "１２３", "3.5万", "3005", "50%", "0.5", "5 km", "5000 米", "一千", "0", ""]
         ),
         max_size=2,
     ),
-    "choice": st.lists(st.sampled_from(["A", "b", "(C)", "D."]), max_size=2),
+    "choice": st.lists(st.sampled_from(["A", "b", "(C)", "D.", ""]), max_size=2),
     "yes_no": st.lists(st.sampled_from(["yes", "No", "是", "不", "예", "true", "错误"]), max_size=1),
 }
 golds = st.fixed_dictionaries({}, optional=fields)

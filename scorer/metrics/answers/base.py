@@ -116,7 +116,7 @@ def _any_case(character: str) -> str:
 def read_references(
     items: pl.DataFrame, field: str, read: Callable[[str], Read | None], what: str
 ) -> list[tuple[int, Read]]:
-    """Return (gold, what `read` makes of it) for each item of the field; equal items are read once.
+    """Return (gold, what `read` makes of it) for each item of the field that is not empty; equal ones are read once.
 
     Raises InputError with every item that `read` makes nothing of; `what` says what it should be.
     """
@@ -125,10 +125,10 @@ def read_references(
     read_once = cache(read)
     for gold, task_id, texts in items.select("gold", "task_id", field).iter_rows():
         for position, text in enumerate(texts):
-            value = read_once(text)
-            if value is None:
+            value = read_once(text) if text else None
+            if value is None and text:
                 problems.append(Problem("golds", f"{task_id} {field}[{position}]", f"{text!r} is no {what}"))
-            else:
+            elif value is not None:
                 found.append((gold, value))
     if problems:
         raise InputError(problems)

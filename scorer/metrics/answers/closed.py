@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from string import ascii_uppercase
@@ -40,7 +41,7 @@ class ChoiceJudged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _ClosedKind(BestOfReferences):
+class _ClosedKind(BestOfReferences, ABC):
     """1 if the answer, read as one of a few, is one of the references read the same way, else 0."""
 
     def plain(self, attempt: Attempt) -> Judged:
@@ -50,18 +51,18 @@ class _ClosedKind(BestOfReferences):
         value = float(read in wanted) if wanted else None
         return Judged(value, (ChoiceJudged(read, rule, wanted),) if wanted else ())
 
+    @abstractmethod
     def read(self, said: str) -> tuple[str | None, str]:
         """Return what one answer is read as, and the rule that read it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_all(self, said: pl.Expr) -> pl.Expr:
         """Return what each answer is read as, null where nothing fits."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def answers(self) -> str:
         """What a reference may be, for messages."""
-        raise NotImplementedError
 
     def _reference(self, item: str) -> str | None:
         return self.read(normalize(item, self.normalize))[0]

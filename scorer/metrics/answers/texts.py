@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import polars as pl
@@ -30,7 +31,7 @@ class PatternJudged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _TextKind(BestOfReferences):
+class _TextKind(BestOfReferences, ABC):
     """References are texts."""
 
     @property
@@ -53,9 +54,9 @@ class _TextKind(BestOfReferences):
         return met.group_by("row", maintain_order=True).agg(pl.col("value").max())
 
     @property
+    @abstractmethod
     def test(self) -> pl.Expr:
         """Whether column `said` fits column `reference`."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ class Matches(_TextKind):
         """Return `reference`: a list of each gold's patterns. Raises InputError for those that are none."""
         patterns = read_references(items, self.gold, _pattern, "regular expression (of Rust's regex)")
         listed = pl.DataFrame(patterns, schema={"gold": pl.UInt32, "reference": pl.String}, orient="row")
-        return one_row_each(listed.filter(pl.col("reference") != ""), items.height)
+        return one_row_each(listed, items.height)
 
     @property
     def test(self) -> pl.Expr:
