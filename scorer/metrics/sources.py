@@ -23,7 +23,7 @@ from scorer.metrics.pairs import (
 from scorer.parameters import GoldList, Share, Words
 from scorer.reference import Answer, Attempt, Judged, ascii_shape, overlap, tokens, words
 
-FIRST_CHINESE, FIRST_CHARACTERS = 64, 400
+FIRST_CHINESE, FIRST_CHARACTERS = 64, 250
 """How much of a response is looked at for a proof that it has more tokens than a source."""
 
 _CENTURY = re.compile(r"\b(19|20)[0-9]{2}\b", re.ASCII)

@@ -27,6 +27,8 @@ MOST_TESTS = 2_000_000
 """Searches of one thing in one unit that are laid out at once: what bounds the memory of an answer full of units."""
 FIRST_RUNS = 8
 """How many of a statement's runs are tried before the others."""
+FIRST_CHINESE = 24
+"""How many of a unit's Chinese characters are looked at for a proof that it has more tokens than would make a hit."""
 
 
 @dataclass(frozen=True)
@@ -114,14 +116,14 @@ class UnitMatch:
     def _hits(self, pairs: pl.DataFrame) -> pl.DataFrame:
         """Return the pairs of unit and statement that are hits: each test sees what the cheaper ones left open.
 
-        Runs of which two characters are Chinese come after the tokens: such a run makes the texts share a bigram, since
-        its Chinese characters are neighbours once all else is dropped, and few pairs share any. All other runs come
-        first: two English sentences mostly share one, and then their words need not be compared.
+        A run makes the texts share the bigrams that it holds itself, since its Chinese characters are neighbours once
+        all else is dropped. So runs that hold some come after the tokens, and few pairs share enough to be tried. Runs
+        that hold none come first: two English sentences mostly share one, and then their words need not be compared.
         """
         left = pairs.with_row_index("pair")
-        runs = self._runs(left)
-        chinese, other = split(runs, pl.col("chinese") >= 2)
+        chinese, other = split(self._runs(left), pl.col("held_bigrams") > 0)
         common, rare = split(other, pl.col("rank") < FIRST_RUNS)
+        left = left.with_columns(shared=pl.lit(0, dtype=pl.Int64))
         hits = []
         for some in (common, rare):
             hit, left = _split_by_run(left, some)
@@ -137,7 +139,8 @@ class UnitMatch:
 
         # What is left is a hit only if the unit has fewer tokens than the statement: rare, so a bound first. Each
         # different character but the first of all ends a different bigram.
-        left = by_text(left, least=text.different_characters(pl.col("chinese")).cast(pl.Int64).fill_null(0) - 1)
+        characters = text.different_characters(pl.col("chinese").str.head(FIRST_CHINESE))
+        left = by_text(left, least=characters.cast(pl.Int64).fill_null(0) - 1)
         left = by_text(left.filter(self._enough(pl.col("least"))), has=text.token_count(pl.col("text")).cast(pl.Int64))
         hits.append(left.filter(self._enough(pl.min_horizontal("has", "wanted"))))
         return pl.concat(hit.select("row", "text_at", "repeats", "statement_at") for hit in hits)
@@ -146,9 +149,9 @@ class UnitMatch:
         return enough(pl.col("shared"), smaller, self.overlap)
 
     def _runs(self, pairs: pl.DataFrame) -> pl.DataFrame:
-        """Return each statement's runs: `statement`, `run`, `rank` (from 0) and how many characters are `chinese`.
+        """Return each statement's runs: `statement`, `run`, `rank` (from 0) and how many `held_bigrams` it makes.
 
-        The run that most statements hold is the first: likely to stand in a unit too, so few tests decide most pairs.
+        The run that most statements have is the first: likely to stand in a unit too, so few tests decide most pairs.
         """
         run = pl.col("run")
         return (
@@ -156,10 +159,8 @@ class UnitMatch:
             .unique()
             .with_columns(run=text.runs(pl.col("statement"), self.run))
             .explode("run")
-            .with_columns(
-                chinese=run.str.count_matches(f"[{text.FIRST_HAN}-{text.LAST_HAN}]"), held=pl.len().over("run")
-            )
-            .with_columns(rank=pl.col("held").rank("ordinal", descending=True).over("statement") - 1)
+            .with_columns(held_bigrams=text.bigrams(run).list.len(), common=pl.len().over("run"))
+            .with_columns(rank=pl.col("common").rank("ordinal", descending=True).over("statement") - 1)
         )
 
 
@@ -177,7 +178,10 @@ class _Pair(NamedTuple):
 
 def _split_by_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the pairs whose unit holds one of the statement's runs, and the others."""
-    tests = pairs.select("pair", "text", "statement").join(runs.select("statement", "run"), on="statement")
+    if runs.is_empty():
+        return pairs.clear(), pairs
+    tests = pairs.select("pair", "text", "statement", "shared").join(runs, on="statement")
+    tests = tests.filter(pl.col("shared") >= pl.col("held_bigrams"))
     hit = tests.filter(pl.col("text").str.contains(pl.col("run"), literal=True)).select("pair")
     return pairs.join(hit, on="pair", how="semi"), pairs.join(hit, on="pair", how="anti")
 
