@@ -14,7 +14,7 @@ from scorer import pipeline
 from scorer.errors import UsageError
 from scorer.explain import Explainer, Explanation
 from scorer.explain.marks import Mark, find_lowered
-from scorer.explain.printing import LONGEST_WHOLE, explanation_text
+from scorer.explain.printing import LONGEST_WHOLE, MOST_MARKED, explanation_text
 from scorer.formats import escape_controls
 from scorer.pipeline.judging import import_judgements
 from scorer.reference import Answer
@@ -364,6 +364,19 @@ def test_a_long_answer_is_cut_around_its_marks_and_says_by_how_much(tmp_path: Pa
     (shown,) = [line for line in text.splitlines() if line.startswith("shown: ")]
     assert int(shown.split()[1].replace(",", "")) + sum(left_out) == len(response)
     assert explanation.as_dict()["response"] == response
+
+
+def test_an_answer_full_of_units_is_told_in_few_lines(tmp_path: Path) -> None:
+    """Thousands of units and hits are counted, not listed, in the text; the data hold them all."""
+    gold = GOLD | {"known_contradictions": ["没有显著差异"]}
+    explanation = explained(tmp_path, "".join(f"但第{number}组没有显著差异。" for number in range(2_000)), gold)
+    assert len(explanation.scorers[0].reads) == 2_000
+    assert len(metric(explanation, "contradiction_precision").reasons) == 2_000
+    text = explanation_text(explanation).plain
+    assert len(text) < 30_000
+    assert "… and 1,960 more of unit" in text
+    assert "and 1,990 hits more" in text
+    assert f"only the first {MOST_MARKED} are marked" in text
 
 
 def test_a_character_that_lowercases_to_two_does_not_shift_the_marks() -> None:

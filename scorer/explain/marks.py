@@ -61,8 +61,9 @@ def evidence_marks(evidence: Any, answer: Answer) -> Iterable[Mark]:
 @evidence_marks.register
 def _unit(evidence: UnitJudged, answer: Answer) -> Iterator[Mark]:
     if evidence.hit and evidence.shared_run:
-        for start, end in find_all(answer.text, evidence.unit):
-            inside = answer.text.find(evidence.shared_run, start, end)
+        start = answer.text.find(evidence.unit)  # not there where the JSON block writes it otherwise
+        if start >= 0:
+            inside = answer.text.index(evidence.shared_run, start)
             yield Mark(inside, inside + len(evidence.shared_run), "run shared with the gold")
 
 

@@ -6,7 +6,7 @@ The marks are brackets with a number, so that nothing is lost without colour: �
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from scorer.explain import Explanation, Judgement, Mark, MetricExplained, ReadOut, ScorerExplained
@@ -17,6 +17,10 @@ from scorer.reference import Answer
 if TYPE_CHECKING:
     from rich.text import Text
 
+MOST_LISTED = 40
+"""Of things read, and of reasons for one value, only so many are listed."""
+MOST_MARKED = 100
+"""Only the first so many labels are marked in the answer."""
 LONGEST_WHOLE = 4_000
 """An answer of more characters than this is shown in excerpts."""
 _AROUND = 80
@@ -76,9 +80,9 @@ def _pieces(explanation: Explanation) -> Iterator[Piece]:
 
 
 def _numbers(marks: Iterable[Mark]) -> dict[str, int]:
-    """Return a number for each label, in the order in which they come in the answer."""
+    """Return a number for each of the first labels, in the order in which they come in the answer."""
     labels = dict.fromkeys(mark.label for mark in marks)
-    return {label: number for number, label in enumerate(labels, 1)}
+    return {label: number for number, label in enumerate(islice(labels, MOST_MARKED), 1)}
 
 
 def _head(explanation: Explanation) -> Iterator[Piece]:
@@ -99,10 +103,13 @@ def _scorer(scorer: ScorerExplained, answer: Answer, numbers: dict[str, int]) ->
     yield f"\nscored by {scorer.scorer}\n", "bold"
     for note in scorer.notes:
         yield f"  note: {note}\n", "yellow"
-    for read in scorer.reads:
-        yield f"  {read.field} {read.position + 1}: {quoted(read.value)} ", ""
-        yield f"⟦{numbers[read.label]}⟧ " if read.label in numbers else "", "dim"
-        yield f"{_places(read, answer)}\n", "dim"
+    for field, group in groupby(scorer.reads, lambda read: read.field):
+        reads = list(group)
+        for read in reads[:MOST_LISTED]:
+            yield f"  {field} {read.position + 1}: {quoted(read.value)} ", ""
+            yield f"⟦{numbers[read.label]}⟧ " if read.label in numbers else "", "dim"
+            yield f"{_places(read, answer)}\n", "dim"
+        yield from _more(len(reads), f"  … and {{:,}} more of {field}\n")
     silent = [metric for metric in scorer.metrics if metric.stored is None and not metric.reasons]
     for metric in scorer.metrics:
         if metric not in silent:
@@ -130,12 +137,19 @@ def _metric(metric: MetricExplained) -> Iterator[Piece]:
         yield f"    {metric.reason}\n", "yellow"
     if not metric.agrees:
         yield f"    these rules give {cell_text(metric.value)}\n", "red"
-    for reason in metric.reasons:
+    for reason in metric.reasons[:MOST_LISTED]:
         sign, style = _SIGNS[reason.met]
         yield f"    {sign} ", style
         yield f"{reason.text}\n", ""
         for detail in reason.details:
             yield f"        {detail}\n", "dim"
+    yield from _more(len(metric.reasons), "    … and {:,} more\n")
+
+
+def _more(count: int, words: str) -> Iterator[Piece]:
+    """Say how many are left out where a list is longer than what is shown."""
+    if count > MOST_LISTED:
+        yield words.format(count - MOST_LISTED), "yellow"
 
 
 def _judgement(judgement: Judgement) -> Iterator[Piece]:
@@ -162,8 +176,10 @@ def _answer(explanation: Explanation, numbers: dict[str, int]) -> Iterator[Piece
     yield "\nanswer\n", "bold"
     for label, number in numbers.items():
         yield f"  ⟦{number}⟧ {label}\n", _colour(number)
+    if len({mark.label for mark in explanation.marks}) > len(numbers):
+        yield f"  only the first {MOST_MARKED} are marked; --format json has all\n", "yellow"
     yield "\n", ""
-    marks = _nested(explanation.marks)
+    marks = _nested([mark for mark in explanation.marks if mark.label in numbers])
     windows = [(0, len(text))] if len(text) <= LONGEST_WHOLE else _windows(marks, len(text))
     shown = end = 0
     for start, stop in windows:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import singledispatch
 from typing import Any
@@ -96,14 +97,19 @@ def _names(seen: Seen) -> Iterator[Reason]:
 # --- units ------------------------------------------------------------------------------------------------------------
 
 
+_HITS_TOLD = 10
+
+
 @reasons.register
 def _unit_recall(params: UnitRecall, seen: Seen) -> Iterator[Reason]:
     statements = params.statements(seen.gold)
     if not statements:
         yield Reason(True, "the gold lists none")
+    pairs = _grouped(seen, lambda pair: pair.gold)
+    first = {found.value: at + 1 for at, found in reversed(list(enumerate(seen.reads[params.read])))}
     for statement in statements:
-        pairs = [each for each in _evidence(seen, UnitJudged) if each.gold == statement]
-        yield _unit_reason(params, seen, statement, pairs, f"no {params.read} was read out")
+        others = [(pair, f"{params.read} {first[pair.unit]} {quoted(pair.unit)}") for pair in pairs[statement]]
+        yield _unit_reason(params, statement, others, f"no {params.read} was read out")
 
 
 @reasons.register
@@ -111,27 +117,31 @@ def _unit_precision(params: UnitPrecision, seen: Seen) -> Iterator[Reason]:
     units = seen.reads[params.read]
     if not units:
         yield Reason(True, f"no {params.read} was read out: none is wrong")
+    pairs = _grouped(seen, lambda pair: pair.unit)
     for unit in units:
-        pairs = [each for each in _evidence(seen, UnitJudged) if each.unit == unit.value]
-        yield _unit_reason(params, seen, unit.value, pairs, "the gold lists nothing that it could hit")
+        others = [(pair, f"gold {quoted(pair.gold)}") for pair in pairs[unit.value]]
+        yield _unit_reason(params, unit.value, others, "the gold lists nothing that it could hit")
 
 
-def _unit_reason(params: UnitMatch, seen: Seen, asked: str, pairs: Sequence[UnitJudged], none: str) -> Reason:
+def _grouped(seen: Seen, key: Callable[[UnitJudged], str]) -> Mapping[str, list[UnitJudged]]:
+    groups: dict[str, list[UnitJudged]] = defaultdict(list)
+    for pair in _evidence(seen, UnitJudged):
+        groups[key(pair)].append(pair)
+    return groups
+
+
+def _unit_reason(params: UnitMatch, asked: str, others: Sequence[tuple[UnitJudged, str]], none: str) -> Reason:
     """Tell of one statement (or unit) with which units (or statements) it meets, or which comes nearest."""
-    details = tuple(_pair_text(params, seen, pair, pair.unit if asked == pair.gold else pair.gold) for pair in pairs)
-    return Reason(any(pair.hit for pair in pairs), quoted(asked), details or (none,))
+    told = [_pair_text(params, pair, other) for pair, other in others[:_HITS_TOLD]] or [none]
+    if len(others) > _HITS_TOLD:
+        told.append(f"and {len(others) - _HITS_TOLD:,} hits more")
+    return Reason(any(pair.hit for pair, _ in others), quoted(asked), tuple(told))
 
 
-def _pair_text(params: UnitMatch, seen: Seen, pair: UnitJudged, other: str) -> str:
-    name = _unit_name(params, seen, pair.unit) if other == pair.unit else "gold"
+def _pair_text(params: UnitMatch, pair: UnitJudged, other: str) -> str:
     run = f"shared run {quoted(pair.shared_run)}" if pair.shared_run else f"no shared run of {params.run} characters"
     share = overlap_text(pair.overlap, params.overlap, pair.shared_tokens)
-    return f"{'hit' if pair.hit else 'nearest miss'}: {name} {quoted(other)}: {share}; {run}"
-
-
-def _unit_name(params: UnitMatch, seen: Seen, unit: str) -> str:
-    values = [found.value for found in seen.reads[params.read]]
-    return f"{params.read} {values.index(unit) + 1}"
+    return f"{'hit' if pair.hit else 'nearest miss'}: {other}: {share}; {run}"
 
 
 # --- sources and markers ----------------------------------------------------------------------------------------------
@@ -209,16 +219,16 @@ def _overlap(evidence: OverlapJudged) -> Reason:
 
 # --- words ------------------------------------------------------------------------------------------------------------
 
-_LONG = 120
+_LONG, _LONGEST_READ = 120, 10_000
 _TOKENS_SHOWN = 12
 
 
 def quoted(text: str) -> str:
     """Return the text in quotation marks, on one line, its middle left out where it is long."""
-    line = " ".join(text.split())
+    line = " ".join(text.split()) if len(text) <= _LONGEST_READ else text
     if len(line) > _LONG:
-        half = _LONG // 2
-        line = f"{line[:half]} […{len(line) - 2 * half} characters…] {line[-half:]}"
+        begin, end = (" ".join(part.split()) for part in (line[: _LONG // 2], line[-_LONG // 2 :]))
+        line = f"{begin} […{len(line) - _LONG} characters…] {end}"
     return f"“{line}”"
 
 
