@@ -63,8 +63,11 @@ class Problem:
         return f"{where}: {self.message}"
 
 
+_SHOWN = 100
+
+
 class InputError(ScorerError):
-    """Input that cannot be used. Holds every mistake found, not just the first; nothing was written."""
+    """Input that cannot be used. Holds every mistake found (its message: the first hundred); nothing was written."""
 
     exit_code = ExitCode.BAD_INPUT
     noun = "input"
@@ -73,7 +76,8 @@ class InputError(ScorerError):
         self.problems = list(problems)
         count = len(self.problems)
         head = f"{count} mistake{'s' if count != 1 else ''} in the {self.noun}:"
-        super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems)]))
+        more = [f"  and {count - _SHOWN} more"] if count > _SHOWN else []
+        super().__init__("\n".join([head, *(f"  {problem}" for problem in self.problems[:_SHOWN]), *more]))
 
 
 class PackError(InputError):
