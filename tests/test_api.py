@@ -20,6 +20,7 @@ import scorer
 from scorer import pipeline
 from scorer.errors import InputError, UsageError
 from scorer.explain.printing import explanation_text
+from scorer.pipeline.judging import import_judgements
 from scorer.tables import TABLES
 from tests.conftest import REPO, SAMPLE
 
@@ -262,6 +263,14 @@ def test_a_simulated_run_says_so_in_a_notebook(results: scorer.OpenStore) -> Non
         html = each._repr_html_()
         notice = "SIMULATED, harness validation only, not model performance"
         assert html.count(f"<p><strong>{notice}</strong></p>") == 2
+
+
+def test_the_report_of_a_rubric_shows_its_leaderboard_in_a_notebook(tmp_path: Path) -> None:
+    sample = REPO / "datasets" / "gis-bench" / "sample"
+    import_judgements([sample / "judgements.jsonl"], "gis-bench", tmp_path / "store", tasks=sample / "tasks.jsonl")
+    with scorer.open(tmp_path / "store") as opened:
+        html = opened.report()._repr_html_()
+    assert html.index("<h4>Leaderboard</h4>") < html.index("<h4>Systems</h4>")
 
 
 def test_the_explanation_in_a_notebook_is_that_of_the_terminal(results: scorer.OpenStore) -> None:

@@ -194,6 +194,16 @@ def test_judgements_are_checked_as_the_import_reads_them(tmp_path: Path) -> None
     assert check([str(files[1])], pack="gis-bench").exit_code == ExitCode.BAD_INPUT
 
 
+def test_references_that_no_metric_can_use_are_mistakes(tmp_path: Path) -> None:
+    attempts = lines(tmp_path / "a.jsonl", {"task_id": "a", "system": "s", "repeat": 1, "response": "x"})
+    golds = lines(tmp_path / "g.jsonl", {"id": "a", "numbers": ["forty-x"], "patterns": ["("]})
+    checked = check([str(attempts)], pack="qa", golds=golds)
+    assert checked.exit_code == ExitCode.BAD_INPUT
+    mistakes = " | ".join(said(checked, "mistake"))
+    assert "'forty-x' is no number" in mistakes
+    assert "'(' is no regular expression" in mistakes
+
+
 def test_a_wrong_mapping_is_a_mistake(tmp_path: Path) -> None:
     mapping = tmp_path / "mapping.toml"
     mapping.write_text("[field]\nx = 'system'\n")

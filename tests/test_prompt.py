@@ -28,7 +28,7 @@ from scorer.errors import ExitCode
 from scorer.tables import TABLES
 from tests.conftest import REPO, SAMPLE, run_scorer
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 PROMPT_ENDS = "\x1b[?2004l"
 """What a prompt says to the terminal when it gives it back."""
 ESCAPES = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]|[()][A-Z0-9]|[=>78])|\r")

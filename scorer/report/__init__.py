@@ -53,7 +53,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the systems and their means, and how they were made."""
-        tables = [("Systems", _systems(self)), ("All questions", _summary_table(self.overall))]
+        board = self.leaderboard
+        tables = list(leaderboard_tables(board, self.metrics)) if board is not None else []
+        tables += [("Systems", _systems(self)), ("All questions", _summary_table(self.overall))]
         tables += [(f"By {stratum}", _summary_table(self.by_stratum(stratum))) for stratum in self.strata]
         shown = [(title, frame) for title, frame in tables if frame.height]
         return page_html(shown, [*_head(self), *_foot(self)], self.notice)
