@@ -110,6 +110,17 @@ class Pack:
         return self.tasks.strata if self.tasks else ()
 
     @property
+    def text_rules(self) -> dict[str, dict[str, Any]]:
+        """Normalisation steps and tokenizer of each metric that takes any, as JSON has them: for signatures."""
+        rules: dict[str, dict[str, Any]] = {}
+        for metric in self.metrics:
+            for key in ("normalize", "tokenizer"):
+                value = getattr(metric.params, key, None)
+                if value is not None:
+                    rules.setdefault(metric.name, {})[key] = list(value) if isinstance(value, tuple) else value
+        return rules
+
+    @property
     def hash(self) -> str:
         """SHA-256 of what the pack and its word lists say, independent of paths, comments and other rulesets."""
         content = json.dumps(asdict(self), ensure_ascii=False)

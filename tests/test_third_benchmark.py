@@ -140,6 +140,19 @@ def test_explain_shows_what_decided(results: Path) -> None:
     assert "reading/v1" in shown
 
 
+def test_the_signature_says_how_texts_were_prepared(results: Path) -> None:
+    (row,) = ask(results, "select signature from runs")
+    texts = json.loads(str(row["signature"]))["scorers"]["reading/v1"]["texts"]
+    assert texts["rouge_l"] == {"normalize": [], "tokenizer": "characters/1"}
+    assert texts["number"] == {"normalize": ["nfc", "width", "spaces"]}
+
+
+def test_an_update_takes_over_what_did_not_change(results: Path) -> None:
+    before = ask(results, "select * from scores order by all")
+    assert run("score", *FILES, "--mode", "simulated", "--out", results, "--update").err.count("scored    143") == 1
+    assert ask(results, "select * from scores order by all") == before
+
+
 def test_scoring_again_changes_nothing(results: Path) -> None:
     before = {path.name: path.read_bytes() for path in (next(results.glob("run-*"))).glob("*.parquet")}
     run("score", *FILES, "--mode", "simulated", "--out", results, "--threads", 1)

@@ -309,13 +309,14 @@ class _Writing:
 
     def _signature_of_scorer(self) -> dict[str, Any]:
         pack = self.job.pack
-        return {
+        signature = {
             "version": __version__,
             "pack": pack.name,
             "ruleset": pack.ruleset,
             "pack_hash": pack.hash,
             "golds": self.golds_hash,
         }
+        return signature | ({"texts": pack.text_rules} if pack.text_rules else {})
 
     def _signature(self, others: Mapping[str, Any]) -> dict[str, Any]:
         return {
