@@ -139,7 +139,7 @@ def compare(
     sides = sides.keep([*pairs["side_a"], *pairs["side_b"]])
     check_modes(data, sides, pairs, allow_mixed)
     with Warehouse(data.sources(), threads=threads) as warehouse:
-        load_questions(warehouse, sides, strata)
+        load_questions(warehouse, data, sides, strata)
         warehouse.register("pairs", pairs)
         pairings = warehouse.query("pairings")
         warehouse.register("pairings", pairings)

@@ -7,7 +7,7 @@ a finite number or null.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -58,6 +58,7 @@ class Data:
     strata: pl.DataFrame = field(default_factory=tables.STRATA.empty)
     golds: pl.DataFrame = field(default_factory=tables.GOLDS.empty)
     metrics: pl.DataFrame = field(default_factory=tables.METRICS.empty)
+    _made: dict[Hashable, pl.DataFrame] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def from_tables(cls, given: Mapping[str, pl.DataFrame]) -> Data:
@@ -120,6 +121,12 @@ class Data:
     def strata_names(self) -> list[str]:
         """Return the strata that a breakdown may name, in order."""
         return [name for name in self.strata["stratum"].unique().sort().to_list() if name != GROUP]
+
+    def once(self, key: Hashable, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """Return what `make` gives, made the first time that this key is asked for: several statistics start alike."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def sources(self) -> dict[str, pl.DataFrame]:
         """Return the tables by the names under which the queries read them."""

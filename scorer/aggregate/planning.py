@@ -248,7 +248,7 @@ def plan(
     sides = sides.keep([*pairs["side_a"], *pairs["side_b"]])
     check_modes(data, sides, pairs, allow_mixed)
     with Warehouse(data.sources(), threads=threads) as warehouse:
-        load_questions(warehouse, sides, ())
+        load_questions(warehouse, data, sides, ())
         warehouse.register("pairs", pairs)
         warehouse.register("pairings", warehouse.query("pairings"))
         spreads = warehouse.query("spreads")

@@ -19,5 +19,5 @@ def question_means(data: Data, *, threads: int | None = None) -> pl.DataFrame:
     `goodness`: the mean on the unit scale, 1 the best in the metric's direction; see sql/question_means.sql.
     """
     with Warehouse(data.sources(), threads=threads) as warehouse:
-        load_questions(warehouse, sides_of(data), ())
+        load_questions(warehouse, data, sides_of(data), ())
         return printed(warehouse.query("question_means"))

@@ -27,7 +27,7 @@ def variance(
     With one repeat a question the split is null, flag `one_repeat`.
     """
     with Warehouse(data.sources(), threads=threads) as warehouse:
-        load_questions(warehouse, sides_of(data, pool_runs=pool_runs), ())
+        load_questions(warehouse, data, sides_of(data, pool_runs=pool_runs), ())
         return variances(warehouse, threshold)
 
 
@@ -52,7 +52,7 @@ def reliability(
     Raises UsageError where a k is below 1.
     """
     with Warehouse(data.sources(), threads=threads) as warehouse:
-        load_questions(warehouse, sides_of(data, pool_runs=pool_runs), ())
+        load_questions(warehouse, data, sides_of(data, pool_runs=pool_runs), ())
         return reliabilities(warehouse, threshold, ks, conf)
 
 

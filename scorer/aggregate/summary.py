@@ -45,7 +45,7 @@ def summary(
     check_strata(data, strata)
     sides = sides_of(data, pool_runs=pool_runs)
     with Warehouse(data.sources(), threads=threads) as warehouse:
-        load_questions(warehouse, sides, strata)
+        load_questions(warehouse, data, sides, strata)
         return summarise(warehouse, method, conf, seed)
 
 
@@ -67,14 +67,16 @@ def check_strata(data: Data, strata: Sequence[str]) -> None:
         raise UsageError("; ".join(f"no stratum {name!r}{nearest(name, known)}" for name in unknown))
 
 
-def load_questions(warehouse: Warehouse, sides: Sides, strata: Sequence[str]) -> None:
+def load_questions(warehouse: Warehouse, data: Data, sides: Sides, strata: Sequence[str]) -> None:
     """Register what every statistic starts from: `sides`, `members`, `scales`, `questions` and `levels`."""
     warehouse.register("sides", sides.sides)
     warehouse.register("members", sides.members)
-    scales = warehouse.query("scales")
+    members = tuple(sides.members.iter_rows())
+    scales = data.once(("scales", members), lambda: warehouse.query("scales"))
     _check_range(scales)
     warehouse.register("scales", scales)
-    warehouse.register("questions", warehouse.query("questions"))
+    questions = data.once(("questions", members), lambda: warehouse.query("questions"))
+    warehouse.register("questions", questions)
     warehouse.register("levels", warehouse.query("levels", strata=[name for name in strata if name != GROUP]))
 
 

@@ -13,16 +13,15 @@ import polars as pl
 
 from scorer import export as exports
 from scorer import ingest, packs
-from scorer.aggregate import Data, summary
 from scorer.errors import InputError, Problem, UsageError, nearest
 from scorer.explain import Explainer, Explanation
 from scorer.ingest import RunFacts
 from scorer.packs import Pack
-from scorer.pipeline.judged import board_of, export_leaderboard, is_judged, published_figures
+from scorer.pipeline.judged import export_leaderboard
+from scorer.pipeline.results import report
 from scorer.pipeline.scoring import Account, Job, Progress
-from scorer.report import Report
 from scorer.report.eduevidence import to_eduevidence
-from scorer.store import Store, StoredRun
+from scorer.store import Store
 from scorer.tables import GOLDS, STRATA, TABLES, TASKS
 from scorer.warehouse import LockedSession, open_locked
 
@@ -198,75 +197,6 @@ def export(
             return exports.export_frames([export_leaderboard(opened, run_id)], Path(to), bom=bom, safe=safe)
         runs = [opened.run(run_id)] if run_id else list(opened.runs.values())
         return exports.export_frames(exports.stored_frames(runs, table), Path(to), bom=bom, safe=safe)
-
-
-def report(store: str | Path, *, run_id: str | None = None, scorer: str | None = None) -> Report:
-    """Summarise one run of a store under one scorer, for `scorer.report` to put into text.
-
-    Raises UsageError where the store holds several runs, or the run scores of several scorers, and none is named.
-    """
-    with Store(store) as opened:
-        run = opened.run(run_id)
-        chosen = _scorer_of(run, scorer)
-        mine = {name: run.frame(name).filter(pl.col("scorer") == chosen) for name in ("scores", "metrics")}
-        data = Data.from_tables(mine | {name: run.frame(name) for name in ("runs", "strata")})
-        board = board_of(run, chosen) if is_judged(run, chosen) else None
-        return Report(
-            run=run.row,
-            scorer=chosen,
-            metrics=tuple(mine["metrics"]["metric"]),
-            summary=summary(data, strata=data.strata_names()),
-            published=summary(data, method="normal_attempts"),
-            attempts=_attempts_by_system(run, mine["scores"]),
-            unscored=_unscored_by_reason(mine["scores"]),
-            tasks=mine["scores"]["task_id"].n_unique(),
-            leaderboard=board.rows if board else None,
-            elsewhere=published_figures(run),
-            judging=board.notes if board else (),
-        )
-
-
-PUBLISHED_ONLY = "nobody: published figures only"
-"""What stands for the scorer in the report of a run that has none."""
-
-
-def _scorer_of(run: StoredRun, named: str | None) -> str:
-    known = run.frame("scores", ["scorer"])["scorer"].unique().sort().to_list()
-    listed = ", ".join(known)
-    if named is None and len(known) == 1:
-        return str(known[0])
-    if named is None and not known and run.frame("published").height:
-        return PUBLISHED_ONLY
-    if named in known:
-        return str(named)
-    if named is None:
-        raise UsageError(f"run {run.run_id!r} has scores of several scorers; choose one with --scorer: {listed}")
-    raise UsageError(f"run {run.run_id!r} has no scores of {named!r}{nearest(named, known)}")
-
-
-def _attempts_by_system(run: StoredRun, scores: pl.DataFrame) -> pl.DataFrame:
-    attempts = run.frame("attempts", ["attempt_id", "system", "cost_usd"])
-    scored = scores.group_by("attempt_id").agg(pl.col("value").is_not_null().any().alias("scored"))
-    cost = pl.when(pl.col("cost_usd").count() > 0).then(pl.col("cost_usd").sort().sum())
-    return (
-        attempts.join(scored, on="attempt_id", how="left")
-        .group_by("system")
-        .agg(
-            pl.len().cast(pl.Int64).alias("attempts"),
-            pl.col("scored").sum().cast(pl.Int64),
-            pl.col("cost_usd").count().cast(pl.Int64).alias("costs_known"),
-            cost.alias("cost_usd"),
-        )
-        .sort("system")
-    )
-
-
-def _unscored_by_reason(scores: pl.DataFrame) -> pl.DataFrame:
-    missing = scores.filter(pl.col("value").is_null())
-    by_reason = missing.group_by("system", "reason").agg(
-        pl.col("attempt_id").n_unique().cast(pl.Int64).alias("attempts")
-    )
-    return by_reason.sort("system", "reason")
 
 
 def eduevidence_report(store: str | Path, *, run_id: str | None = None) -> str:

@@ -66,7 +66,7 @@ def is_judged(run: StoredRun, scorer: str) -> bool:
 def export_leaderboard(store: Store, run_id: str | None) -> pl.DataFrame:
     """Return the leaderboards of the run named, or of every run, one under the other. Raises InputError for none."""
     runs = [store.run(run_id)] if run_id else list(store.runs.values())
-    boards = [board_of(run, scorer).rows for run in runs for scorer in _scorers_of(run)]
+    boards = [board_of(run, scorer, data_of(run, scorer)).rows for run in runs for scorer in _scorers_of(run)]
     boards += [published for run in runs if (published := published_figures(run)).height]
     if not boards:
         message = "no run here was judged by a rubric; `scorer judge import` brings judgements in"
@@ -74,10 +74,10 @@ def export_leaderboard(store: Store, run_id: str | None) -> pl.DataFrame:
     return pl.concat(boards, how="diagonal")
 
 
-def board_of(run: StoredRun, scorer: str) -> Board:
+def board_of(run: StoredRun, scorer: str, data: Data) -> Board:
     """Return the leaderboard of one scorer of a run."""
     judged = _scorers_of(run)[scorer]
-    rows = leaderboard(_data(run, scorer), list(judged.judging.rubric.most)).with_columns(
+    rows = leaderboard(data, list(judged.judging.rubric.most)).with_columns(
         judge=pl.lit(judged.judge),
         policy=pl.lit(judged.judging.policy),
         evaluations=pl.lit(judged.judging.needed, pl.Int64),
@@ -153,7 +153,8 @@ def _scorers_of(run: StoredRun) -> dict[str, _Judged]:
     return found
 
 
-def _data(run: StoredRun, scorer: str) -> Data:
+def data_of(run: StoredRun, scorer: str) -> Data:
+    """Return one scorer's scores of a run as statistics take them."""
     mine = {name: run.frame(name).filter(pl.col("scorer") == scorer) for name in ("scores", "metrics")}
     return Data.from_tables(mine | {name: run.frame(name) for name in ("runs", "strata")})
 

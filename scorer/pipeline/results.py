@@ -1,4 +1,4 @@
-"""Out of a store: everything that a page or the pictures of one run show, the shown attempts explained."""
+"""Out of a store: the report of one run, and what a page or pictures show beside it, the shown attempts explained."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 
 import polars as pl
 
-from scorer import pipeline
-from scorer.aggregate import Data, compare
+from scorer.aggregate import Data, compare, summary
 from scorer.aggregate.questions import question_means
 from scorer.aggregate.repeats import variance
+from scorer.errors import UsageError, nearest
 from scorer.explain import Explainer, Explanation, Judgement
 from scorer.formats import cell_text
-from scorer.pipeline.judged import is_judged, judge_report
+from scorer.pipeline.judged import board_of, data_of, is_judged, judge_report, published_figures
+from scorer.report import Report
 from scorer.report.results import AttemptShown, Compared, JudgeQuality, Results, ValueShown, Why
 from scorer.store import Store, StoredRun, write_parquet
 from scorer.tables import TABLES
@@ -31,6 +32,81 @@ _FEWEST = 2
 """Systems that a comparison needs."""
 
 
+def report(store: str | Path, *, run_id: str | None = None, scorer: str | None = None) -> Report:
+    """Summarise one run of a store under one scorer, for `scorer.report` to put into text.
+
+    Raises UsageError where the store holds several runs, or the run scores of several scorers, and none is named.
+    """
+    with Store(store) as opened:
+        run = opened.run(run_id)
+        chosen = _scorer_of(run, scorer)
+        return _report(run, chosen, data_of(run, chosen))
+
+
+def _report(run: StoredRun, scorer: str, data: Data) -> Report:
+    scores = run.frame("scores").filter(pl.col("scorer") == scorer)
+    board = board_of(run, scorer, data) if is_judged(run, scorer) else None
+    return Report(
+        run=run.row,
+        scorer=scorer,
+        metrics=tuple(data.metrics["metric"]),
+        summary=summary(data, strata=data.strata_names()),
+        published=summary(data, method="normal_attempts"),
+        attempts=_attempts_by_system(run, scores),
+        unscored=_unscored_by_reason(scores),
+        tasks=scores["task_id"].n_unique(),
+        leaderboard=board.rows if board else None,
+        elsewhere=published_figures(run),
+        judging=board.notes if board else (),
+    )
+
+
+PUBLISHED_ONLY = "nobody: published figures only"
+"""What stands for the scorer in the report of a run that has none."""
+
+
+def _scorer_of(run: StoredRun, named: str | None) -> str:
+    known = run.frame("scores", ["scorer"])["scorer"].unique().sort().to_list()
+    listed = ", ".join(known)
+    if named is None and len(known) == 1:
+        return str(known[0])
+    if named is None and not known and run.frame("published").height:
+        return PUBLISHED_ONLY
+    if named in known:
+        return str(named)
+    if named is None:
+        raise UsageError(f"run {run.run_id!r} has scores of several scorers; choose one with --scorer: {listed}")
+    raise UsageError(f"run {run.run_id!r} has no scores of {named!r}{nearest(named, known)}")
+
+
+def _attempts_by_system(run: StoredRun, scores: pl.DataFrame) -> pl.DataFrame:
+    attempts = run.frame("attempts", ["attempt_id", "system", "cost_usd"])
+    scored = scores.group_by("attempt_id").agg(pl.col("value").is_not_null().any().alias("scored"))
+    cost = pl.when(pl.col("cost_usd").count() > 0).then(pl.col("cost_usd").sort().sum())
+    return (
+        attempts.join(scored, on="attempt_id", how="left")
+        .group_by("system")
+        .agg(
+            pl.len().cast(pl.Int64).alias("attempts"),
+            pl.col("scored").sum().cast(pl.Int64),
+            pl.col("cost_usd").count().cast(pl.Int64).alias("costs_known"),
+            cost.alias("cost_usd"),
+        )
+        .sort("system")
+    )
+
+
+def _unscored_by_reason(scores: pl.DataFrame) -> pl.DataFrame:
+    missing = scores.filter(pl.col("value").is_null())
+    by_reason = missing.group_by("system", "reason").agg(
+        pl.col("attempt_id").n_unique().cast(pl.Int64).alias("attempts")
+    )
+    return by_reason.sort("system", "reason")
+
+
+# --- for pages and pictures -------------------------------------------------------------------------------------------
+
+
 def results(
     store: str | Path, *, run_id: str | None = None, scorer: str | None = None, baseline: str | None = None
 ) -> Results:
@@ -41,22 +117,24 @@ def results(
     where the store holds several runs, or the run scores of several scorers, and none is named, and for an unknown
     baseline.
     """
-    report = pipeline.report(store, run_id=run_id, scorer=scorer)
     with Store(store) as opened:
         run = opened.run(run_id)
-        mine = {name: run.frame(name).filter(pl.col("scorer") == report.scorer) for name in ("scores", "metrics")}
-        data = Data.from_tables(mine | {name: run.frame(name) for name in ("runs", "strata", "golds")})
+        chosen = _scorer_of(run, scorer)
+        if chosen == PUBLISHED_ONLY:
+            raise UsageError(f"run {run.run_id!r} holds published figures only; `scorer report` shows them as text")
+        data = data_of(run, chosen)
+        report = _report(run, chosen, data)
         several = report.attempts.height >= _FEWEST or baseline is not None
         made = compare(data, baseline=baseline) if several else None
         bare = Results(
             report=report,
-            metrics=mine["metrics"].select("metric", "low", "high", "higher_is_better", "primary"),
+            metrics=data.metrics.select("metric", "low", "high", "higher_is_better", "primary"),
             questions=question_means(data),
             variance=made.variance if made else variance(data),
-            strata=run.frame("strata"),
+            strata=data.strata,
             tasks=run.frame("tasks", ["task_id", "prompt", "language"]),
             compared=Compared(made.comparisons, made.mcnemar, made.notes, baseline) if made else None,
-            quality=_quality(store, run, report.scorer),
+            quality=_quality(store, run, chosen),
         )
         return replace(bare, attempts=tuple(_attempts(run, bare)))
 
