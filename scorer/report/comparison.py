@@ -55,7 +55,7 @@ def _by_run(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _readable_tables(tables: Tables) -> Iterator[tuple[str, pl.DataFrame]]:
-    yield "Systems", readable(tables["summary"], _SYSTEM_COLUMNS)
+    yield _systems(tables["summary"])
     yield from _paired("Comparisons", tables["comparisons"], _COMPARISON_COLUMNS)
     yield from _paired("Tests and effects", tables["comparisons"], _TEST_COLUMNS)
     if tables["mcnemar"].height:
@@ -65,6 +65,13 @@ def _readable_tables(tables: Tables) -> Iterator[tuple[str, pl.DataFrame]]:
         yield "Where scores vary", readable(tables["variance"], _VARIANCE_COLUMNS)
         if tables["reliability"].height:
             yield "Reliability over repeats", readable(tables["reliability"], _RELIABILITY_COLUMNS)
+
+
+def _systems(summary: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """Give the table of systems; where all intervals are made alike, the heading says how."""
+    table = readable(summary, _SYSTEM_COLUMNS)
+    methods = table["by"].unique().to_list()
+    return (f"Systems: interval {methods[0]}", table.drop("by")) if len(methods) == 1 else ("Systems", table)
 
 
 def _paired(heading: str, frame: pl.DataFrame, columns: Columns) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -69,7 +69,7 @@ def number(name: str) -> Callable[[Row], str | None]:
 
 def interval(low: str, high: str) -> Callable[[Row], str | None]:
     """Make a cell of two numbers, empty where one is null."""
-    return lambda row: None if row[low] is None or row[high] is None else f"[{row[low]:.4g}, {row[high]:.4g}]"
+    return lambda row: None if row[low] is None or row[high] is None else f"[{row[low]:.3g}, {row[high]:.3g}]"
 
 
 def flags(row: Row) -> str | None:
