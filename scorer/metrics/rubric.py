@@ -16,7 +16,7 @@ from scorer.parameters import Between, Count
 
 PLACES = 2
 """Decimal places that points may have."""
-UNIT = 10**PLACES
+UNIT: int = 10**PLACES
 """Points are counted in 1/UNIT of a point."""
 
 POLICIES = ("mean_of_rounded", "mean_exact", "mean_raw_rounded", "median", "majority")
