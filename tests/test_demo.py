@@ -41,7 +41,7 @@ def test_the_demo_shows_means_with_intervals_and_a_comparison(shown: Ended, fold
 
 def test_the_demo_shows_the_leaderboard_with_mcnemar(shown: Ended) -> None:
     text = " ".join(shown.out.split())
-    assert "1 claude-sonnet-qgis-mcp 1 [0.9172, 1] 45" in text
+    assert "1 claude-sonnet-qgis-mcp 1 [0.917" in text
     assert "of 45 tasks, 0 passed with claude-sonnet-baseline only and 15 with claude-sonnet-qgis-mcp only" in text
 
 

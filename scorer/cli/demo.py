@@ -105,7 +105,8 @@ def _sentences(notes: Sequence[str], notice: str | None) -> None:
     from scorer.cli.console import terminal_width
 
     for note in notes:
-        print(textwrap.fill(f"- {note}", terminal_width() or 120, subsequent_indent="  "))
+        width = terminal_width() or 120
+        print(textwrap.fill(f"- {note}", width, subsequent_indent="  ", break_on_hyphens=False))
     print(f"\n{notice}")
 
 
