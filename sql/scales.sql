@@ -17,7 +17,8 @@ observed as (
         metric,
         min(value) as least_value,
         max(value) as greatest_value,
-        max(abs(value)) as largest
+        max(abs(value)) as largest,
+        bool_and(abs(value * 3 - round(value * 3)) <= 0.015) as looks_like_thirds
     from chosen
     group by all
 ),
@@ -125,9 +126,12 @@ ranged as (
         case when is_declared then declared.high when is_unit then 1 end as high,
         if(places.declared_fits, declared.decimals, places.fewest) as decimals,
         places.parts,
-        -- Values that a pack rounds, that need three decimals or more, or that were rounded just now: a tie may be
-        -- hidden in the last digit. Whole numbers, tenths and hundredths are taken at their word.
-        places.declared_fits or places.fewest not between 0 and 2 as is_rounded
+        -- Values that a pack rounds, that need three decimals or more, that are thirds in two (0.33, 0.67), or that
+        -- were rounded just now: a tie may be hidden in the last digit. Other hundredths, tenths and whole numbers are
+        -- taken at their word.
+        places.declared_fits
+        or places.fewest not between 0 and 2
+        or (places.fewest = 2 and observed.looks_like_thirds) as is_rounded
     from observed
     inner join places using (benchmark, scorer, metric)
     left join declared using (benchmark, scorer, metric)

@@ -205,10 +205,11 @@ def test_0_or_1_in_one_system_and_fractions_in_the_other_is_no_matter_for_mcnema
     assert only_row(made.comparisons)["difference"] == pytest.approx(0.3125)
 
 
-def test_rounded_thirds_keep_their_ties() -> None:
+@pytest.mark.parametrize("digits", [2, 3, 4, 6])
+def test_rounded_thirds_keep_their_ties(digits: int) -> None:
     """Rounding must not decide a tie: the p of the rounded values is the p of the thirds themselves."""
     a, b = [2, 0, 2, 3, 1, 3], [0, 1, 3, 1, 1, 1]
-    rounded = comparison_of(A=[round(x / 3, 4) for x in a], B=[round(x / 3, 4) for x in b])
+    rounded = comparison_of(A=[round(x / 3, digits) for x in a], B=[round(x / 3, digits) for x in b])
     full = comparison_of(A=[x / 3 for x in a], B=[x / 3 for x in b])
     whole = comparison_of(A=a, B=b)
     assert rounded["p_value"] == full["p_value"] == whole["p_value"]
