@@ -7,6 +7,7 @@ to be made into for that is made once for each text, and only for those that sti
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import polars as pl
@@ -47,15 +48,21 @@ def number(found: pl.DataFrame, pairs: pl.DataFrame) -> pl.Series:
 
 def by_text(pairs: pl.DataFrame, **made: pl.Expr) -> pl.DataFrame:
     """Return `pairs` with the columns `made` from a text's columns, each different text being worked on once."""
-    texts = pairs.unique("text_at").select("text_at", **made)
-    return pairs.join(texts, on="text_at", maintain_order="left")
+    return _with_made(pairs, pairs, made)
 
 
 def with_chinese(pairs: pl.DataFrame) -> pl.DataFrame:
     """Return `pairs` with the column `chinese`: the text's Chinese characters, null if no item of it has a bigram."""
-    needing = pairs.filter(pl.col("bigrams").list.len() > 0).unique("text_at")
-    made = needing.select("text_at", chinese=text.chinese(pl.col("text")))
-    return pairs.join(made, on="text_at", how="left", maintain_order="left")
+    needing = pairs.filter(pl.col("bigrams").list.len() > 0)
+    return _with_made(pairs, needing, {"chinese": text.chinese(pl.col("text"))})
+
+
+def _with_made(pairs: pl.DataFrame, needing: pl.DataFrame, made: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Return `pairs` with columns made from the texts of the pairs in `needing`, null for other texts."""
+    needed = {name for expression in made.values() for name in expression.meta.root_names()}
+    texts = needing.select("text_at", *needed - {"text_at"}).unique("text_at").select("text_at", **made)
+    columns = pairs.select("text_at").join(texts, on="text_at", how="left", maintain_order="left").drop("text_at")
+    return pairs.with_columns(columns)
 
 
 def bigrams_shared(pairs: pl.DataFrame) -> pl.Series:
