@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from scorer.aggregate import Data, compare, summary
+from scorer.aggregate import Comparison, Data, compare, summary
 from scorer.aggregate.questions import question_means
 from scorer.aggregate.repeats import variance
 from scorer.errors import UsageError, nearest
@@ -133,10 +133,14 @@ def results(
             variance=made.variance if made else variance(data),
             strata=data.strata,
             tasks=run.frame("tasks", ["task_id", "prompt", "language"]),
-            compared=Compared(made.comparisons, made.mcnemar, made.notes, baseline) if made else None,
+            compared=_compared(made, baseline) if made else None,
             quality=_quality(store, run, chosen),
         )
         return replace(bare, attempts=tuple(_attempts(run, bare)))
+
+
+def _compared(made: Comparison, baseline: str | None) -> Compared:
+    return Compared(made.comparisons, made.mcnemar, made.reliability, made.notes, baseline)
 
 
 def _quality(store: str | Path, run: StoredRun, scorer: str) -> JudgeQuality | None:

@@ -10,7 +10,7 @@ every step of putting them together, which takes seconds where a page has ten pi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -333,7 +333,8 @@ def questions(means: pl.DataFrame, metrics: Sequence[Scale], systems: Sequence[s
     """
     tasks, names = _names(order, MOST_QUESTIONS), _names(systems)
     shown = metrics[:MOST_METRICS]
-    columns = _balanced(len(shown), max(1, (_WIDTH - 60) // (_CELL * max(len(names), 1) + 14)))
+    widest = max([_CELL * len(names) + 4 * _longest(names.values()), 7 * _longest(metric.title for metric in shown)])
+    columns = _balanced(len(shown), max(1, (_WIDTH - 60) // (widest + 14)))
     ink = [MUTED, *[INK] * 4, ON_MIDDLE, ON_DARK, ON_DARK]
     cell = {"color": _stepped([PAPER, *STEPS])}
     figure = {"color": _stepped(ink), "text": {"field": "text"}}
@@ -370,6 +371,10 @@ def _stepped(colours: Sequence[str]) -> Spec:
 
 def _step(goodness: float | None) -> int:
     return -1 if goodness is None else min(int(max(goodness, 0.0) * len(STEPS)), len(STEPS) - 1)
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
 
 
 def _balanced(count: int, most: int) -> int:

@@ -65,6 +65,8 @@ class Compared:
     """One pair on one metric a row."""
     mcnemar: pl.DataFrame
     """One pair on one 0/1 metric a row."""
+    reliability: pl.DataFrame
+    """One k of a system on one 0/1 metric a row."""
     notes: Sequence[str]
     """The sentences."""
     baseline: str | None = None

@@ -111,6 +111,8 @@ def _content(results: Results) -> dict[str, Any]:
         "overview": tables.overview(results),
         "unscored": tables.unscored(results) if results.report.unscored.height else None,
         "leaderboard": tables.leaderboard(results),
+        "elsewhere": tables.elsewhere(results),
+        "reliability": tables.reliability(results),
         "figures": shown,
         "strata": [figure for name, figure in shown.items() if name.startswith("stratum-")],
         "sentences": _sentences(results)[:MOST_SENTENCES],
@@ -157,9 +159,8 @@ def _figures(
 ) -> dict[str, Figure]:
     """Return the pictures by name, each with the table behind it."""
     report = results.report
-    overall = report.summary.filter(pl.col("stratum").is_null())
     behind = {
-        "intervals": tables.summary(report.in_order(overall), axes, "Means of each metric"),
+        "intervals": tables.summary(report.overall, axes, "Means of each metric"),
         "differences": tables.comparisons(results, axes),
         "questions": tables.questions(results, axes, places),
         "repeats": tables.repeats(results, axes),

@@ -8,8 +8,10 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
+from scorer.formats import cell_text
 from scorer.report import cost_text
 from scorer.report.charts import MOST_QUESTIONS, MOST_SYSTEMS, Scale
+from scorer.report.judged import published_table
 from scorer.report.results import ALPHA, AttemptShown, JudgeQuality, Results
 
 MOST_ROWS = 400
@@ -68,6 +70,8 @@ class Table:
         return {place for place, cell in enumerate(first, 1) if cell.is_number}
 
 
+_INTERVAL = "95% interval"
+
 Column: TypeAlias = tuple[str, Callable[[Row], Cell]]
 
 
@@ -101,31 +105,40 @@ def leaderboard(results: Results) -> Table | None:
     if board is None:
         return None
     rate, score = Scale("", 0, 1), Scale("", 0, 100)
-    lines = [
-        Line(
-            Cell(row["system"]),
-            [
-                _number(str(row["rank"])),
-                _number(rate.number(row["pass_rate"])),
-                _number(_interval(rate, row["pass_low"], row["pass_high"])),
-                _count(row["n_tasks"]),
-                _count(row["n_missing"]),
-                _number(score.number(row["mean_score"])),
-                _number(_interval(score, row["score_low"], row["score_high"])),
-                Cell(", ".join(row["tied_with"]) or "–"),
-            ],
-        )
-        for row in board.filter(pl.col("stratum").is_null()).iter_rows(named=True)
+    columns: list[Column] = [
+        ("Rank", lambda row: _count(row["rank"])),
+        ("Pass rate", lambda row: _number(rate.number(row["pass_rate"]), is_strong=True)),
+        (_INTERVAL, lambda row: _number(_interval(rate, row["pass_low"], row["pass_high"]))),
+        ("Tasks", lambda row: _count(row["n_tasks"])),
+        ("No verdict", lambda row: _count(row["n_missing"])),
+        ("Mean score", lambda row: _number(score.number(row["mean_score"]))),
+        (_INTERVAL, lambda row: _number(_interval(score, row["score_low"], row["score_high"]))),
+        ("Cannot be told apart from", lambda row: Cell(", ".join(row["tied_with"]) or "–")),
     ]
-    columns = ["System", "Rank", "Pass rate", "95% interval", "Tasks", "No verdict", "Mean score", "95% interval"]
-    return _table("Leaderboard", [*columns, "Cannot be told apart from"], lines)
+
+    def heading(row: Row) -> str:
+        return "All tasks" if row["stratum"] is None else f"{row['stratum']} {row['level']}"
+
+    return _grouped("Leaderboard", board, columns, lines=_SYSTEM, heading=heading)
+
+
+def elsewhere(results: Results) -> Table | None:
+    """Return figures that others published."""
+    figures = results.report.elsewhere
+    if figures is None or not figures.height:
+        return None
+    shown = published_table(figures)
+    lines = [Line(Cell(cell_text(first)), [_of(value) for value in rest]) for first, *rest in shown.iter_rows()]
+    return _table("Published elsewhere: shown, never tested", shown.columns, lines)
 
 
 def summary(rows: pl.DataFrame, scales: Mapping[str, Scale], caption: str) -> Table:
-    """Return rows of `aggregate.summary`, a group a metric (and level)."""
+    """Return rows of `aggregate.summary`, a group a metric (and level); a column `published` is shown where it is."""
+    is_published = "published" in rows.columns
     columns: list[Column] = [
         ("Mean", lambda row: _number(scales[row["metric"]].number(row["mean"]), is_strong=True)),
-        ("95% interval", lambda row: _number(_interval(scales[row["metric"]], row["ci_low"], row["ci_high"]))),
+        (_INTERVAL, lambda row: _number(_interval(scales[row["metric"]], row["ci_low"], row["ci_high"]))),
+        *([("Published ±", lambda row: _number(_two(row["published"])))] if is_published else []),
         ("Questions", lambda row: _count(row["n_questions"])),
         ("Attempts", lambda row: _count(row["n_attempts"])),
         ("Unscored", lambda row: _count(row["n_unscored"])),
@@ -135,7 +148,11 @@ def summary(rows: pl.DataFrame, scales: Mapping[str, Scale], caption: str) -> Ta
     def heading(row: Row) -> str:
         return row["metric"] if row["level"] is None else f"{row['metric']} · {row['stratum']} {row['level']}"
 
-    return _grouped(caption, rows, columns, lines=_SYSTEM, heading=heading)
+    note = (
+        "Published ± is 1.96·sd/√attempts: it takes repeats for independent samples, and is there to compare with "
+        "published tables only."
+    )
+    return _grouped(caption, rows, columns, lines=_SYSTEM, heading=heading, note=note if is_published else "")
 
 
 def comparisons(results: Results, scales: Mapping[str, Scale]) -> Table | None:
@@ -144,7 +161,7 @@ def comparisons(results: Results, scales: Mapping[str, Scale]) -> Table | None:
         return None
     columns: list[Column] = [
         ("Difference", lambda row: _number(_signed(scales, row, "difference"), is_strong=_is_significant(row))),
-        ("95% interval", lambda row: _number(_interval(scales[row["metric"]], row["ci_low"], row["ci_high"]))),
+        (_INTERVAL, lambda row: _number(_interval(scales[row["metric"]], row["ci_low"], row["ci_high"]))),
         ("p", lambda row: _number(_p(row["p_value"]))),
         ("p adjusted", lambda row: _number(_p(row["p_adjusted"]), is_strong=_is_significant(row))),
         ("Family", lambda row: Cell(_family(row))),
@@ -223,6 +240,23 @@ def repeats(results: Results, scales: Mapping[str, Scale]) -> Table:
         "lies between questions: where it is low, more repeats help; where it is high, only more questions do."
     )
     return _grouped("Repeats", results.disagreement, columns, lines=_SYSTEM, note=note)
+
+
+def reliability(results: Results) -> Table | None:
+    """Return how likely k repeats hold a pass, and are all passes, where a metric is pass or fail."""
+    if results.compared is None or not results.disagreement.height or not results.compared.reliability.height:
+        return None
+    rate = Scale("", 0, 1)
+    columns: list[Column] = [
+        ("k", lambda row: _count(row["k"])),
+        ("One passes", lambda row: _number(rate.number(row["pass_at_k"]))),
+        (_INTERVAL, lambda row: _number(_interval(rate, row["pass_at_k_ci_low"], row["pass_at_k_ci_high"]))),
+        ("All pass", lambda row: _number(rate.number(row["pass_hat_k"]))),
+        (_INTERVAL, lambda row: _number(_interval(rate, row["pass_hat_k_ci_low"], row["pass_hat_k_ci_high"]))),
+        ("Questions", lambda row: _count(row["n_questions"])),
+    ]
+    rows = results.report.in_order(results.compared.reliability.with_columns(level=pl.lit(None, pl.String)))
+    return _grouped("The chance that of k repeats one passes, or all", rows, columns, lines=_SYSTEM)
 
 
 def fragile(quality: JudgeQuality) -> Table:
@@ -321,11 +355,17 @@ def _grouped(
 
 
 def _flags(rows: pl.DataFrame) -> Iterator[str]:
+    if "flags" not in rows.columns:
+        return iter(())
     return (flag for flags in rows["flags"].drop_nulls() for flag in flags)
 
 
 def _number(text: str, *, is_strong: bool = False) -> Cell:
     return Cell(text, is_number=True, is_strong=is_strong)
+
+
+def _of(value: Any) -> Cell:
+    return Cell(cell_text(value) or "–", is_number=isinstance(value, int | float))
 
 
 def _count(count: int | None) -> Cell:
