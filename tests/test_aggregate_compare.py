@@ -12,6 +12,7 @@ from scipy import stats
 
 from scorer import tables
 from scorer.aggregate import Comparison, Data, compare
+from scorer.aggregate.sentences import comparison_sentence
 from scorer.errors import InputError, UsageError
 from tests.statistics_data import data_of, frame_of, only_row
 
@@ -530,6 +531,20 @@ def test_a_sentence_names_the_better_system_with_its_interval_and_the_family() -
 def test_a_significant_result_says_so_and_no_more() -> None:
     notes = compare(data_of(A=[1] * 10, B=[0, 0.5] * 5)).notes
     assert notes[0] == "m: A is better than B by 0.75 [0.56, 0.94], p = 0.002: significant at 0.05"
+
+
+def test_a_p_is_rounded_on_its_own_side_of_the_level() -> None:
+    row = {"metric": "m", "stratum": None, "run_a": "", "run_b": "", "system_a": "A", "system_b": "B", "n_questions": 9}
+    row |= {"difference": 0.5, "ci_low": 0.1, "ci_high": 0.9, "flags": [], "higher_is_better": True, "mde": None}
+    row |= {"family_size": 1, "correction": "holm"}
+    for p, conf_level, said in (
+        (0.0503, 0.95, "p = 0.0503: not significant at 0.05"),
+        (0.0496, 0.95, "p = 0.05: significant at 0.05"),
+        (0.1, 0.9, "p = 0.1: significant at 0.1"),
+        (0.01004, 0.99, "p = 0.01004: not significant at 0.01"),
+    ):
+        sentence = comparison_sentence(row | {"p_value": p, "p_adjusted": p, "conf_level": conf_level})
+        assert sentence.endswith(said), sentence
 
 
 def test_what_every_report_says() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from scipy import stats
 
-from scorer import assets, tables, tails
+from scorer import assets, tables
 from scorer.errors import QueryError, UsageError
 from scorer.warehouse import Warehouse, open_locked, query_names
 
@@ -143,26 +142,6 @@ def test_a_function_gives_null_where_it_has_no_value(sql_folder: Path) -> None:
     )
     with Warehouse() as warehouse:
         assert warehouse.query("edges").row(0) == (None, None, None)
-
-
-@pytest.mark.parametrize("t", [-50.0, -2.0, 0.0, 0.3, 4.0, 37.0, 400.0, 1e6, 1e12])
-@pytest.mark.parametrize("df", [1, 9, 999])
-def test_noncentrality_is_found_in_far_tails_too(t: float, df: int) -> None:
-    low, high = tails.noncentrality(np.array([0.975, 0.025]), t, df)
-    assert low < t < high or t == pytest.approx(low)
-    if abs(t) < 30:
-        assert tails.noncentral_t_cdf(t, df, low) == pytest.approx(0.975, abs=1e-9)
-        assert tails.noncentral_t_cdf(t, df, high) == pytest.approx(0.025, abs=1e-9)
-
-
-def test_detectable_effect_has_the_power_asked_for() -> None:
-    for n in (2, 3, 10, 100, 1000):
-        effect = float(tails.detectable_effect(n, 0.05, 0.8))
-        shift = effect * math.sqrt(n)
-        critical = stats.t.ppf(0.975, n - 1)
-        # The far tail adds nothing; SciPy gives NaN there for few degrees of freedom.
-        power = stats.nct.sf(critical, n - 1, shift) + np.nan_to_num(stats.nct.cdf(-critical, n - 1, shift))
-        assert power == pytest.approx(0.8, abs=1e-9)
 
 
 def test_every_query_says_its_grain_first() -> None:

@@ -52,15 +52,22 @@ def _verdict(row: Mapping[str, Any]) -> str:
     adjusted = ""
     if row["family_size"] > 1:
         name = CORRECTION_NAMES[row["correction"]]
-        adjusted = f", {_p(row['p_adjusted'])} after {name} over {row['family_size']}"
-    alpha = 1 - row["conf_level"]
-    significant = row["p_adjusted"] <= alpha
-    return f"p = {_p(row['p_value'])}{adjusted}: {'' if significant else 'not '}significant at {alpha:.3g}"
+        adjusted = f", {_p(row['p_adjusted'], _alpha(row))} after {name} over {row['family_size']}"
+    verdict = "significant" if _is_significant(row) else "not significant"
+    return f"p = {_p(row['p_value'], _alpha(row))}{adjusted}: {verdict} at {_alpha(row):g}"
+
+
+def _alpha(row: Mapping[str, Any]) -> float:
+    return round(1 - float(row["conf_level"]), 12)
+
+
+def _is_significant(row: Mapping[str, Any]) -> bool:
+    return bool(row["p_adjusted"] <= _alpha(row))
 
 
 def _reach(row: Mapping[str, Any]) -> str:
     """Say what the data could have shown, where they showed nothing."""
-    if row["p_adjusted"] <= 1 - row["conf_level"]:
+    if _is_significant(row):
         return ""
     questions = _count(row["n_questions"], "question")
     reach = f"; {questions} could show {row['mde']:.2g} or more" if row["mde"] is not None else ""
@@ -192,8 +199,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _p(p: float) -> str:
-    return f"{p:.2g}"
+def _p(p: float, alpha: float = 0.05) -> str:
+    """Return p in two digits, or in as many as it takes to stand on its side of `alpha`."""
+    digits = 2
+    while (float(text := f"{p:.{digits}g}") <= alpha) != (p <= alpha):
+        digits += 1
+    return text
 
 
 def _decimals(difference: float, low: float | None, high: float | None) -> int:
