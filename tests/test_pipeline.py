@@ -77,9 +77,9 @@ def scored_ids(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     given: list[str] = []
     kernel = scoring.score_batch
 
-    def watched(attempts: pl.DataFrame, golds: Any) -> Scored:
+    def watched(attempts: pl.DataFrame, golds: Any, steps: Any) -> Scored:
         given.extend(attempts["attempt_id"])
-        return kernel(attempts, golds)
+        return kernel(attempts, golds, steps)
 
     monkeypatch.setattr(scoring, "score_batch", watched)
     return given
