@@ -84,11 +84,12 @@ def block_texts(answers: pl.DataFrame) -> pl.DataFrame:
 
 def _terms(answers: pl.DataFrame, in_blocks: pl.DataFrame, rule: TermReading) -> pl.DataFrame:
     """Take each name of which a spelling occurs in the text or stands in the block, sorted."""
-    held = answers.select(
-        "row", *(RESPONSE.str.contains(text.any_of((name, *others))).alias(name) for name, others in rule.terms.items())
-    )
-    in_text = held.unpivot(index="row", variable_name="value", value_name="held").filter("held").select("row", "value")
-    return pl.concat([in_text, in_blocks]).unique().sort("row", "value")
+    names = sorted(rule.terms)
+    searches = (RESPONSE.str.contains(text.any_of((name, *rule.terms[name]))).alias(name) for name in names)
+    held = answers.select(searches).to_numpy(writable=True)
+    held[in_blocks["row"].to_numpy(), [names.index(name) for name in in_blocks["value"]]] = True
+    rows, columns = held.nonzero()
+    return pl.DataFrame({"row": pl.Series(rows, dtype=SCHEMA["row"]), "value": pl.Series(names).gather(columns)})
 
 
 def _choice(answers: pl.DataFrame, in_blocks: pl.DataFrame, rule: ChoiceReading) -> pl.DataFrame:

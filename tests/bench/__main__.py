@@ -85,7 +85,7 @@ def score(laid: Laid, threads: int) -> Cost:
     """Run `scorer score` on a corpus into a new store."""
     with tempfile.TemporaryDirectory() as store:
         return run(
-            "score", laid.answers, "--pack", PACK.name, "--golds", laid.golds, "--out", store, "--threads", threads,
+            "score", laid.answers, "--run", "bench", "--pack", PACK.name, "--golds", laid.golds, "--out", store, "--threads", threads,
             environment={"POLARS_MAX_THREADS": str(threads)},
         )  # fmt: skip
 
