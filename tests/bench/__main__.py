@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from scorer import packs, reference
 from scorer.score import compile_golds, score_batch
-from tests.bench import ablations, seed
+from tests.bench import ablations, inputs, seed, statistics
 from tests.bench.corpora import BYTES, LANGUAGES, Corpus
 from tests.bench.measure import Cost, Tables, median_cost, run
 from tests.parity import vectors
@@ -84,10 +84,8 @@ def seconds_an_answer(baseline: Baseline, laid: Laid) -> float:
 def score(laid: Laid, threads: int) -> Cost:
     """Run `scorer score` on a corpus into a new store."""
     with tempfile.TemporaryDirectory() as store:
-        return run(
-            "score", laid.answers, "--run", "bench", "--pack", PACK.name, "--golds", laid.golds, "--out", store, "--threads", threads,
-            environment={"POLARS_MAX_THREADS": str(threads)},
-        )  # fmt: skip
+        told = ("--run", "bench", "--pack", PACK.name, "--golds", laid.golds, "--out", store, "--threads", threads)
+        return run("score", laid.answers, *told, environment={"POLARS_MAX_THREADS": str(threads)})
 
 
 class Bench:
@@ -112,7 +110,9 @@ class Bench:
         )
         self.speed()
         self.growth()
+        self.inputs()
         self.hostile()
+        self.statistics()
         head = ["without this step the kernel takes", "Chinese", "English"]
         self.tables.table("What the clever steps save", head, ablations.rows())
         started = median(run("--help").cpu_seconds for _ in range(self.options.turns))
@@ -177,6 +177,19 @@ class Bench:
             compile_golds(PACK, golds)
             taken.append(time.perf_counter() - started)
         self.tables.text(f"Compiling a gold takes {median(taken) / answers * 1e6:.0f} µs ({answers:,} golds).")
+
+    def inputs(self) -> None:
+        """Measure the parts of the path beside the kernel: reading each form, golds, writing."""
+        answers = self.options.answers[-1]
+        with tempfile.TemporaryDirectory() as folder:
+            taken = list(inputs.measured(answers, Path(folder)))
+        rows = [[what, f"{seconds / answers * 1e6:,.0f}"] for what, seconds in taken]
+        self.tables.table(f"Beside the kernel ({answers:,} Chinese answers)", ["", "µs each"], rows)
+
+    def statistics(self) -> None:
+        """Measure sign flips alone and whole comparisons."""
+        rows = [[what, f"{seconds:.2f}"] for what, seconds in statistics.measured()]
+        self.tables.table("Statistics", ["", "s"], rows)
 
     def hostile(self) -> None:
         """Time answers of a million characters of each kind, and name the slowest."""
