@@ -129,7 +129,7 @@ def test_a_question_leads_to_its_attempts(sample: Results) -> None:
     links = [href for attributes in page.all("a") if (href := attributes.get("href") or "").startswith("#question-")]
     assert len(links) == 12
     assert {link[1:] for link in links} <= places
-    assert len([text for text in page.texts["summary"] if "repeat" in text]) == 108
+    assert len([text for text in page.texts["summary"] if ", repeat " in text]) == 108
 
 
 def test_an_attempt_says_what_decided_its_values(sample: Results) -> None:
@@ -166,6 +166,48 @@ def test_one_system_without_texts_has_a_page(tmp_path: Path) -> None:
     html = to_html(made)
     assert 'id="differences"' not in html
     assert "status failed" in html
+
+
+@pytest.fixture
+def scores(tmp_path: Path) -> Path:
+    """Return a file of scores that another tool could have made."""
+    rows = [
+        {"system": system, "task_id": f"q{number}", "metric": metric, "value": value}
+        for system, better in (("a", 0), ("b", 1))
+        for number in range(6)
+        for metric, value in (("seconds", 10.5 + number + better), ("ok", float((number + better) % 2)))
+    ]
+    pl.DataFrame(rows).write_csv(tmp_path / "scores.csv")
+    return tmp_path / "scores.csv"
+
+
+def test_any_table_of_scores_has_a_page(scores: Path) -> None:
+    made = results(scores, baseline="a")
+    assert made.metrics.select("metric", "low", "high").rows() == [
+        ("ok", 0.0, 1.0),
+        ("seconds", None, None),
+    ]
+    html = to_html(made)
+    assert "no answer is stored with them" in html
+    assert "+1" in html
+    assert {tag for tag, _ in Page(html).elements} <= set(ELEMENTS.split())
+
+
+def test_a_file_of_several_runs_asks_for_one(scores: Path) -> None:
+    rows = pl.read_csv(scores)
+    pl.concat([rows.with_columns(run_id=pl.lit(run)) for run in ("r1", "r2")]).write_csv(scores)
+    with pytest.raises(UsageError, match="choose one with --run: r1, r2"):
+        results(scores)
+    assert results(scores, run_id="r2").report.run["run_id"] == "r2"
+    with pytest.raises(UsageError, match="holds no run_id 'r3'; known: r1, r2"):
+        results(scores, run_id="r3")
+
+
+def test_a_file_of_scores_is_reported_as_text_too(scores: Path) -> None:
+    ended = run_scorer("report", scores)
+    assert ended.code == 0, ended.err
+    assert "seconds" in ended.out
+    assert "SHA-256 of scores" in ended.out
 
 
 # --- order, for whoever does not see it -------------------------------------------------------------------------------

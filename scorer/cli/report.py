@@ -13,8 +13,10 @@ FORMATS = ("text", "markdown", "json", "html", "eduevidence")
 
 
 def report(
-    store: Annotated[Path, typer.Argument(help="The store.")],
-    run: Annotated[str | None, typer.Option(help="The run, where the store holds several.")] = None,
+    source: Annotated[
+        Path, typer.Argument(metavar="STORE_OR_SCORES", help="A store, or scores as CSV, JSONL, Parquet.")
+    ],
+    run: Annotated[str | None, typer.Option(help="The run, where there are several.")] = None,
     scorer: Annotated[str | None, typer.Option(help="The scorer, where the run has scores of several.")] = None,
     baseline: Annotated[
         str | None, typer.Option(help="In page and pictures: compare every other system with this one.")
@@ -40,14 +42,14 @@ def report(
     if baseline is not None and format != "html" and charts is None:
         raise UsageError("--baseline goes with --format html or --charts; `scorer compare --baseline` prints the same")
     if format == "html" or charts is not None:
-        page = _draw(store, run, scorer, baseline, charts, page=format == "html")
+        page = _draw(source, run, scorer, baseline, charts, page=format == "html")
         if page is not None:
             emit(page, to)
             return
     if format == "eduevidence":
-        emit(pipeline.eduevidence_report(store, run_id=run), to)
+        emit(pipeline.eduevidence_report(source, run_id=run), to)
         return
-    made = pipeline.report(store, run_id=run, scorer=scorer)
+    made = pipeline.report(source, run_id=run, scorer=scorer)
     if format == "text":
         emit(to_text(made, terminal_width() if to is None else None), to)
     else:
@@ -55,7 +57,7 @@ def report(
 
 
 def _draw(
-    store: Path, run: str | None, scorer: str | None, baseline: str | None, charts: Path | None, *, page: bool
+    source: Path, run: str | None, scorer: str | None, baseline: str | None, charts: Path | None, *, page: bool
 ) -> str | None:
     """Write the pictures where a folder is named, and return the page if it is asked for."""
     from scorer.cli.console import say
@@ -65,7 +67,7 @@ def _draw(
     from scorer.pipeline.results import results
     from scorer.report.charts import pictures, write_files
 
-    made = results(store, run_id=run, scorer=scorer, baseline=baseline)
+    made = results(source, run_id=run, scorer=scorer, baseline=baseline)
     if charts is not None:
         for path in write_files(pictures(made), charts, made.report.notice):
             say(f"wrote {path}")

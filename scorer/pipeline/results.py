@@ -16,10 +16,11 @@ from scorer.errors import UsageError, nearest
 from scorer.explain import Explainer, Explanation, Judgement
 from scorer.formats import cell_text
 from scorer.pipeline.judged import board_of, data_of, is_judged, judge_report, published_figures
+from scorer.pipeline.scores_file import data_of_file, report_of_file
 from scorer.report import Report
 from scorer.report.results import AttemptShown, Compared, JudgeQuality, Results, ValueShown, Why
 from scorer.store import Store, StoredRun, write_parquet
-from scorer.tables import TABLES
+from scorer.tables import TABLES, TASKS
 
 MOST_ATTEMPTS = 150
 """Attempts that a page shows one by one; the rest is left to SQL."""
@@ -32,12 +33,14 @@ _FEWEST = 2
 """Systems that a comparison needs."""
 
 
-def report(store: str | Path, *, run_id: str | None = None, scorer: str | None = None) -> Report:
-    """Summarise one run of a store under one scorer, for `scorer.report` to put into text.
+def report(source: str | Path, *, run_id: str | None = None, scorer: str | None = None) -> Report:
+    """Summarise one run of a store, or of a file of scores, under one scorer, for `scorer.report` to put into text.
 
-    Raises UsageError where the store holds several runs, or the run scores of several scorers, and none is named.
+    Raises UsageError where the source holds several runs, or the run scores of several scorers, and none is named.
     """
-    with Store(store) as opened:
+    if (file := Path(source)).is_file():
+        return report_of_file(file, data_of_file(file, run_id=run_id, scorer=scorer))
+    with Store(source) as opened:
         run = opened.run(run_id)
         chosen = _scorer_of(run, scorer)
         return _report(run, chosen, data_of(run, chosen))
@@ -108,35 +111,41 @@ def _unscored_by_reason(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def results(
-    store: str | Path, *, run_id: str | None = None, scorer: str | None = None, baseline: str | None = None
+    source: str | Path, *, run_id: str | None = None, scorer: str | None = None, baseline: str | None = None
 ) -> Results:
     """Return one run's results under one scorer: summaries, comparisons, questions, judges and the first attempts.
 
-    `baseline` is the system that every other is compared with; without it all are compared. The attempts are those of
-    the hardest questions, at most MOST_REPEATS of a system at a question and MOST_ATTEMPTS in all. Raises UsageError
-    where the store holds several runs, or the run scores of several scorers, and none is named, and for an unknown
-    baseline.
+    `source` is a store or a file of scores, which has no attempts to show. `baseline` is the system that every other is
+    compared with; without it all are compared. The attempts are those of the hardest questions, at most MOST_REPEATS of
+    a system at a question and MOST_ATTEMPTS in all. Raises UsageError where the source holds several runs, or the run
+    scores of several scorers, and none is named, and for an unknown baseline.
     """
-    with Store(store) as opened:
+    if (file := Path(source)).is_file():
+        data = data_of_file(file, run_id=run_id, scorer=scorer)
+        return _bare(report_of_file(file, data), data, TASKS.empty(), baseline)
+    with Store(source) as opened:
         run = opened.run(run_id)
         chosen = _scorer_of(run, scorer)
         if chosen == PUBLISHED_ONLY:
             raise UsageError(f"run {run.run_id!r} holds published figures only; `scorer report` shows them as text")
         data = data_of(run, chosen)
-        report = _report(run, chosen, data)
-        several = report.attempts.height >= _FEWEST or baseline is not None
-        made = compare(data, baseline=baseline) if several else None
-        bare = Results(
-            report=report,
-            metrics=data.metrics.select("metric", "low", "high", "higher_is_better", "primary"),
-            questions=question_means(data),
-            variance=made.variance if made else variance(data),
-            strata=data.strata,
-            tasks=run.frame("tasks", ["task_id", "prompt", "language"]),
-            compared=_compared(made, baseline) if made else None,
-            quality=_quality(store, run, chosen),
-        )
-        return replace(bare, attempts=tuple(_attempts(run, bare)))
+        bare = _bare(_report(run, chosen, data), data, run.frame("tasks"), baseline)
+        return replace(bare, quality=_quality(source, run, chosen), attempts=tuple(_attempts(run, bare)))
+
+
+def _bare(report: Report, data: Data, tasks: pl.DataFrame, baseline: str | None) -> Results:
+    """Return results without judges and attempts."""
+    several = report.attempts.height >= _FEWEST or baseline is not None
+    made = compare(data, baseline=baseline) if several else None
+    return Results(
+        report=report,
+        metrics=data.metrics.select("metric", "low", "high", "higher_is_better", "primary"),
+        questions=question_means(data),
+        variance=made.variance if made else variance(data),
+        strata=data.strata,
+        tasks=tasks.select("task_id", "prompt", "language"),
+        compared=_compared(made, baseline) if made else None,
+    )
 
 
 def _compared(made: Comparison, baseline: str | None) -> Compared:

@@ -206,7 +206,8 @@ def _interval(low: float | None, high: float | None) -> str:
 def _foot(report: Report) -> list[str]:
     methods: list[str] = report.summary["ci_method"].drop_nulls().unique().sort().to_list()
     made = report.signature["scorers"].get(report.scorer, {})
-    hashes = {"attempts": report.signature["attempts"], "golds": made.get("golds"), "pack": made.get("pack_hash")}
+    hashes = {name: report.signature.get(name) for name in ("attempts", "scores")}
+    hashes |= {"golds": made.get("golds"), "pack": made.get("pack_hash")}
     inputs = ", ".join(f"{name} {value[:12]}" for name, value in hashes.items() if value)
     lines = [line.format(method=", ".join(methods)) for line in METHODS if report.summary.height]
     return [*lines, f"scorer {report.signature['scorer']}, {report.scorer}; SHA-256 of {inputs}"]

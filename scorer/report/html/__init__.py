@@ -206,7 +206,8 @@ def signature_lines(results: Results) -> list[str]:
     """Return what made these figures: versions, and the hashes of what went in."""
     signature = results.report.signature
     made = signature.get("scorers", {}).get(results.report.scorer, {})
-    hashes = {"attempts": signature.get("attempts"), "golds": made.get("golds"), "pack": made.get("pack_hash")}
+    hashes = {name: signature.get(name) for name in ("attempts", "scores")}
+    hashes |= {"golds": made.get("golds"), "pack": made.get("pack_hash")}
     return [
         f"scorer {signature.get('scorer', 'unknown')}, {results.report.scorer}",
         *(f"SHA-256 of {name}: {value}" for name, value in hashes.items() if value),

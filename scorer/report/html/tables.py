@@ -418,6 +418,7 @@ FLAGS = {
     "negative_variance": "repeats vary more than questions do",
     "no_common": "no question has a score of both",
     "no_question": "no question has a score",
+    "no_range": "the metric has no range, so the interval is a t interval",
     "no_variance": "all questions have the same mean",
     "not_rated_by_all": "not every judge rated every attempt",
     "one_repeat": "one repeat a question: nothing to compare a repeat with",
