@@ -410,6 +410,7 @@ def test_many_questions_make_a_page_of_bounded_size(tmp_path: Path) -> None:
     html = to_html(results(tmp_path / "store"))
     assert len(html.encode()) < 2_000_000
     assert "1440 more rows are not shown" in html
+    assert "Shown are the first 60 of 1,500 questions" in html
     assert "150 of 3,000 attempts" in html
 
 

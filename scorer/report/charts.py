@@ -83,19 +83,24 @@ def _pictures(results: Results) -> Iterator[Picture]:
     metrics = scales(results)
     headline = [metric for metric in metrics if metric.name in results.headline]
     summary, systems = results.report.summary, results.systems
+    of_systems, of_metrics = ("systems", len(systems), MOST_SYSTEMS), ("metrics", len(metrics), MOST_METRICS)
+    of_headline = ("metrics", len(headline), MOST_METRICS)
     yield Picture(
         "intervals",
         "Means with 95% intervals",
-        "One panel a metric, one line a system: the dot is the mean of the question means, the bar its 95% interval.",
+        "One panel a metric, one line a system: the dot is the mean of the question means, the bar its 95% interval."
+        + _part(of_systems, of_metrics),
         intervals(summary, metrics, systems),
     )
     if results.compared is not None:
+        pairs = results.compared.comparisons.select("system_a", "system_b").n_unique()
         yield Picture(
             "differences",
             "Paired differences",
             "One panel a metric, one line a pair: the dot is the mean difference over the common questions, the thick "
             "bar its 95% interval, not adjusted; the pale band is what these data could have shown with 80% power. A "
-            f"filled dot is a difference that is significant at {ALPHA:g} after the adjustment, a hollow one is not.",
+            f"filled dot is a difference that is significant at {ALPHA:g} after the adjustment, a hollow one is not."
+            + _part(("pairs", pairs, MOST_PAIRS), of_metrics),
             differences(results.compared.comparisons, metrics),
         )
     order = results.hardest["task_id"].to_list()
@@ -103,25 +108,29 @@ def _pictures(results: Results) -> Iterator[Picture]:
         "questions",
         "Questions and systems, hardest first",
         "One panel a metric, one line a question, one column a system: the figure is the mean of the attempts, and the "
-        "more a cell stands out from the paper, the better. A dash is a question without a score.",
+        "more a cell stands out from the paper, the better. A dash is a question without a score."
+        + _part(("questions", len(order), MOST_QUESTIONS), of_systems, of_headline),
         questions(results.questions, headline, systems, order),
     )
     for number, stratum in enumerate(results.report.strata, 1):
         rows = summary.filter(pl.col("stratum") == stratum)
-        if several_questions(rows):
+        if levels := several_questions(rows):
             yield Picture(
                 f"stratum-{number}",
                 f"Means by {_text(stratum)}",
                 "One panel a metric, one block a level, one line a system: the mean of the question means with its 95% "
-                "interval. Levels of a single question are left out.",
+                "interval. Levels of a single question are left out."
+                + _part(("levels", len(levels), MOST_LEVELS), of_systems, of_headline),
                 by_level(rows, headline, systems),
             )
     if results.differences.height:
+        pairs = results.differences.select("system_a", "system_b").n_unique()
         yield Picture(
             "question-differences",
             "Differences question by question",
             "One panel a pair and metric, one bar a question, sorted: a bar upwards is a question on which the first "
-            "system has more than the second.",
+            "system has more than the second; of more than a hundred questions a bar is a hundredth part."
+            + _part(("pairs", pairs, MOST_PAIRS), of_headline),
             question_differences(results.differences, headline),
         )
     if results.disagreement.height:
@@ -129,7 +138,7 @@ def _pictures(results: Results) -> Iterator[Picture]:
             "repeats",
             "How often a system disagrees with itself",
             "One panel a metric, one bar a system: the share of its questions with two scored repeats or more on which "
-            "these do not all have the same value.",
+            "these do not all have the same value." + _part(of_systems, of_metrics),
             disagreement(results.disagreement, metrics, systems),
         )
     if results.quality is not None:
@@ -138,19 +147,30 @@ def _pictures(results: Results) -> Iterator[Picture]:
 
 def _of_rubric(results: Results, metrics: Sequence[Scale]) -> Iterator[Picture]:
     points = [metric for metric in metrics if metric.name not in (TOTAL, SCORE, PASSED)]
+    of_systems = ("systems", len(results.systems), MOST_SYSTEMS)
+    levels = results.task_levels["level"].value_counts()
+    largest = ("tasks of the largest level", int(levels["count"].max() or 0), MOST_QUESTIONS)  # type: ignore[arg-type]
     yield Picture(
         "criteria",
         "Criteria",
-        "One panel a system, one bar a criterion: the mean points as a part of the most that there are.",
+        "One panel a system, one bar a criterion: the mean points as a part of the most that there are."
+        + _part(of_systems),
         criteria(results.report.summary, points, results.systems),
     )
     yield Picture(
         "verdicts",
         "Verdicts by task and level",
         "One block a level, one line a system, one column a task: a filled square with a tick passed, an empty one "
-        "with a cross failed, a dash has no verdict.",
+        "with a cross failed, a dash has no verdict."
+        + _part(of_systems, ("levels", levels.height, MOST_LEVELS), largest),
         verdicts(results.questions, results.task_levels, results.systems),
     )
+
+
+def _part(*counts: tuple[str, int, int]) -> str:
+    """Say what a picture leaves out, of (what, how many there are, how many it shows at most)."""
+    said = [f"{most} of {count:,} {what}" for what, count, most in counts if count > most]
+    return f" Shown are the first {' and '.join(said)}; the tables and `scorer sql` have the others." if said else ""
 
 
 # --- scales -----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from scorer.errors import UsageError
 
-_MODULES = {"jinja2": "Jinja2", "vl_convert": "vl-convert-python"}
+_MODULES = {"altair": "altair", "jinja2": "Jinja2", "vl_convert": "vl-convert-python"}
 
 
 def require_extra() -> None:
