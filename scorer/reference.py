@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -43,10 +43,9 @@ def ascii_shape(text: str) -> str:
     Words and years are ASCII but for a year's last two digits, so on this text the ASCII `\b` falls where Python's does
     on the original, and no `5` makes `19` or `20`. A decimal that came after Unicode 14 is no word character here.
     """
-    return "".join(c if c < "\x80" else _shape(c) for c in text)
+    return text.translate({ord(c): _shape(c) for c in set(text) if not c.isascii()})
 
 
-@lru_cache(maxsize=2**16)
 def _shape(character: str) -> str:
     if not is_word_character(character):
         return " "
@@ -64,12 +63,13 @@ def bigrams(text: str) -> set[str]:
     return {first + second for first, second in pairwise(chinese)}
 
 
-def tokens(text: str) -> set[str]:
+@lru_cache(maxsize=128)
+def tokens(text: str) -> Set[str]:
     """Return the words and the bigrams."""
     return words(text) | bigrams(text)
 
 
-def overlap(some: set[str], others: set[str]) -> float:
+def overlap(some: Set[str], others: Set[str]) -> float:
     """Return the share of the smaller set's tokens that the sets share; 0 where either is empty."""
     if not some or not others:
         return 0.0
@@ -170,7 +170,7 @@ class Answer:
         return (parse_block(found) if found is not None else None) or {}
 
     @cached_property
-    def tokens(self) -> set[str]:
+    def tokens(self) -> Set[str]:
         """The words and bigrams of the text."""
         return tokens(self.text)
 
