@@ -16,7 +16,8 @@ wanted as (
     group by benchmark, scorer, metric, side
 ),
 
--- What the scored repeats say; and what all would say, had the missing ones failed, or passed.
+-- What the scored repeats say; and what all would say, had the missing ones failed, or passed: where none is missing
+-- that is the same, and not worked out again.
 cases as (
     select
         verdicts.* exclude (n_made, n_scored, n_passed),
@@ -25,6 +26,9 @@ cases as (
         verdicts.n_passed + if(outcomes.outcome = 'best', verdicts.n_made - verdicts.n_scored, 0) as c
     from verdicts
     cross join (values ('scored'), ('worst'), ('best')) as outcomes (outcome)
+    qualify
+        outcomes.outcome = 'scored'
+        or bool_or(verdicts.n_made > verdicts.n_scored) over (partition by benchmark, scorer, metric, side)
 ),
 
 -- C(n, k) is n! / (k! (n - k)!), and lgamma(n + 1) the logarithm of n!; k! cancels out.
@@ -64,8 +68,8 @@ means as (
         count(distinct cluster) filter (where outcome = 'scored' and chance is not null) as n_groups,
         sum(n) filter (where outcome = 'scored' and chance is not null)::bigint as n_attempts,
         list_avg(list_sort(list(chance) filter (where outcome = 'scored'))) as mean,
-        list_avg(list_sort(list(chance) filter (where outcome = 'worst'))) as bound_low,
-        list_avg(list_sort(list(chance) filter (where outcome = 'best'))) as bound_high
+        coalesce(list_avg(list_sort(list(chance) filter (where outcome = 'worst'))), mean) as bound_low,
+        coalesce(list_avg(list_sort(list(chance) filter (where outcome = 'best'))), mean) as bound_high
     from questions_of_k
     group by benchmark, scorer, metric, side, threshold, k, measure
 ),

@@ -352,6 +352,7 @@ def questions(means: pl.DataFrame, metrics: Sequence[Scale], systems: Sequence[s
     `order` is that of the questions, of which the first MOST_QUESTIONS are shown.
     """
     tasks, names = _names(order, MOST_QUESTIONS), _names(systems)
+    shown_means = means.filter(pl.col("task_id").is_in(list(tasks)))
     shown = metrics[:MOST_METRICS]
     widest = max([_CELL * len(names) + 4 * _longest(names.values()), 7 * _longest(metric.title for metric in shown)])
     columns = _balanced(len(shown), max(1, (_WIDTH - 60) // (widest + 14)))
@@ -371,8 +372,7 @@ def questions(means: pl.DataFrame, metrics: Sequence[Scale], systems: Sequence[s
                 "text": metric.number(row["mean"]),
                 "step": _step(None if row["mean"] is None else row["goodness"]),
             }
-            for row in _of_metric(means, metric, names)
-            if row["task_id"] in tasks
+            for row in _of_metric(shown_means, metric, names)
         ]
         encoding = {
             "y": _lines(list(tasks.values()), labels=number % columns == 0, field="task"),

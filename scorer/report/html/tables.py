@@ -204,10 +204,9 @@ def mcnemar(results: Results) -> Table | None:
 def questions(results: Results, scales: Mapping[str, Scale], places: Mapping[str, str]) -> Table:
     """Return the question means behind the heat map; `places` links questions to their attempts in the page."""
     systems = results.systems[:MOST_SYSTEMS]
-    means = {
-        (row["task_id"], row["metric"], row["system"]): row["mean"] for row in results.questions.iter_rows(named=True)
-    }
     order = results.hardest["task_id"].to_list()
+    shown = results.questions.filter(pl.col("task_id").is_in(order[:MOST_QUESTIONS]))
+    means = {(row["task_id"], row["metric"], row["system"]): row["mean"] for row in shown.iter_rows(named=True)}
     lines = [
         Line(
             Cell(task, link=places.get(task)),
