@@ -46,6 +46,7 @@ def ascii_shape(text: str) -> str:
     return text.translate({ord(c): _shape(c) for c in set(text) if not c.isascii()})
 
 
+@lru_cache(maxsize=2**16)
 def _shape(character: str) -> str:
     if not is_word_character(character):
         return " "
