@@ -132,6 +132,16 @@ def _without_formula(column: pl.Expr) -> pl.Expr:
     return pl.when(formula).then(pl.concat_str(pl.lit("'"), column)).otherwise(column).name.keep()
 
 
+def csv_mistake(header: str) -> str | None:
+    """Return what is wrong with a file whose first line is `header`, if it shows that it is no CSV in UTF-8."""
+    if "\0" in header or header.startswith(("\udcff\udcfe", "\udcfe\udcff")):
+        return "the file seems to be UTF-16; save it as UTF-8 and try again"
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if separator in header and "," not in header:
+            return f"the columns seem to be separated by {name}; write them with commas (and numbers with points)"
+    return None
+
+
 def json_text(value: Any, indent: int | None = None) -> str:
     """Return JSON that every reader takes: NaN and infinities are null, dates are text."""
     return json.dumps(_finite(value), ensure_ascii=False, indent=indent, allow_nan=False, default=str)

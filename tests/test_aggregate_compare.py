@@ -557,7 +557,7 @@ def test_what_every_report_says() -> None:
         "Holm at 0.05; the smallest p that its data could reach is 1",
         "m: 2 questions in common, 1 only in A, 0 only in B",
         "3 attempts of B are unscored and count in no mean (no reason given: 3)",
-        "at the worst and at the best the means would lie in: m [0.1667, 0.6667]",
+        "with them at the worst and at the best the means would lie in: m [0.1667, 0.6667]",
         "more than half of its scored repeats have the better value of 0 and 1, and a tie fails",
         "Not significant does not mean equal",
     ):

@@ -514,7 +514,16 @@ def test_an_interrupt_is_no_traceback(tmp_path: Path, golds: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate()
     assert process.returncode == 130
+    assert b"goes on where it stopped" in err
     assert b"Traceback" not in err
+
+
+def test_output_onto_a_full_disk_is_no_fault_of_scorer(sample_store: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this machine has no /dev/full")
+    command = f"{sys.executable} -m scorer report {sample_store} > /dev/full"
+    ended = subprocess.run(["bash", "-c", command], cwd=REPO, capture_output=True, check=False, text=True)
+    assert (ended.returncode, ended.stderr) == (1, "error: standard output: cannot write: No space left on device\n")
 
 
 def test_output_into_a_closed_pipe_ends_quietly(sample_store: Path) -> None:

@@ -502,3 +502,38 @@ def test_all_mistakes_of_tasks_are_named_at_once(tmp_path: Path) -> None:
         "line 5: a task must be",
     ):
         assert part in str(error.value)
+
+
+# --- CSV that is none -------------------------------------------------------------------------------------------------
+
+
+def test_a_quote_that_nothing_closes_swallows_no_row_silently(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('task_id,system,response\nQ0,x,fine\nQ1,x,"the Pacific\nQ2,x,11 km\nQ3,x,No\n')
+    (batch,) = batches(path)
+    assert batch.attempts["task_id"].to_list() == ["Q0"]
+    assert [(refused.place, refused.rule) for refused in batch.refused] == [("lines 3 to 5", "broken quotes")]
+
+
+def test_a_quote_inside_a_cell_refuses_its_row_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('task_id,system,response\nQ1,x,"a"b\nQ2,x,"said ""no"""\n')
+    (batch,) = batches(path)
+    assert batch.attempts["response"].to_list() == ['said "no"']
+    assert [refused.place for refused in batch.refused] == ["line 2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"task_id;system;response\nQ1;x;a\n", "separated by semicolons"),
+        (b"task_id\tsystem\tresponse\nQ1\tx\ta\n", "separated by tabs"),
+        ("task_id,system,response\nQ1,x,a\n".encode("utf-16"), "seems to be UTF-16"),
+    ],
+)
+def test_a_file_that_is_no_csv_in_utf8_is_told_what_it_seems_to_be(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        batches(tmp_path / "a.csv")

@@ -155,6 +155,7 @@ def compare(
     comparisons = tested.filter(shown)
     about_data = [
         *gap_sentences(comparisons),
+        *_directions(data, summary),
         *_unscored(data, sides, summary),
         *_about_runs(data, sides, pairings),
     ]
@@ -219,6 +220,17 @@ def check_modes(data: Data, sides: Sides, pairs: pl.DataFrame, allow_mixed: bool
             )
 
 
+def _directions(data: Data, summary: pl.DataFrame) -> Iterator[str]:
+    """Say which metrics nobody declared a direction of, since it decides which system is called better."""
+    key = ["scorer", "metric"]
+    assumed = summary.select(key).unique().join(data.metrics.select(key), on=key, how="anti")["metric"].unique().sort()
+    if len(assumed):
+        yield (
+            f"No direction is declared for {', '.join(assumed)}: higher is taken as better "
+            "(--range METRIC=LOW:HIGH:lower says otherwise)"
+        )
+
+
 def _unscored(data: Data, sides: Sides, summary: pl.DataFrame) -> Iterator[str]:
     """Say of each side how many attempts have no score and why, and where the means would lie with them.
 
@@ -253,10 +265,13 @@ def _unscored(data: Data, sides: Sides, summary: pl.DataFrame) -> Iterator[str]:
             f"{metric} [{low:.4g}, {high:.4g}]"
             for metric, low, high in bounded.select("metric", "bound_low", "bound_high").iter_rows()
         )
-        within = f"; with them at the worst and at the best the means would lie in: {bounds}" if bounds else ""
+        at_ends = "; over the questions with a score, with them at the worst and at the best the means would lie in: "
+        within = f"{at_ends}{bounds}" if bounds else ""
         metrics = "" if bounded.height == alike.height else f" on {', '.join(alike['metric'])}"
+        are = "attempt of {} is" if side["len"] == 1 else "attempts of {} are"
         yield (
-            f"{side['len']} attempts of {name} are unscored{metrics} and count in no mean ({side['reasons']}){within}"
+            f"{side['len']} {are.format(name)} unscored{metrics} and count{'s' * (side['len'] == 1)} in no mean "
+            f"({side['reasons']}){within}"
         )
 
 

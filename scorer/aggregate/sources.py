@@ -10,6 +10,7 @@ import polars as pl
 
 from scorer.aggregate.data import Data
 from scorer.errors import InputError, Problem, UsageError
+from scorer.formats import csv_mistake
 from scorer.store import Store
 from scorer.text import keep_surrogates
 
@@ -38,6 +39,9 @@ def open_scores(path: str | Path, *, strata: Sequence[str] = ()) -> Data:
 
 def _read_csv(path: Path) -> pl.DataFrame:
     # All as text: a task called 07 must not become 7. Data gives the columns their types.
+    with path.open(encoding="utf-8-sig", errors="surrogateescape") as text:
+        if seems := csv_mistake(text.readline()):
+            raise InputError([Problem(str(path), "header", seems)])
     try:
         return pl.read_csv(path, infer_schema=False)
     except pl.exceptions.NoDataError:

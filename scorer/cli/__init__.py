@@ -26,6 +26,10 @@ app = typer.Typer(
 )
 
 
+INTERRUPTED = 130
+"""What Typer ends with after Ctrl-C, as shells expect it."""
+
+
 def _version(asked: bool) -> None:
     if asked:
         print(f"scorer {__version__}")
@@ -69,9 +73,10 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output went away: `scorer sql … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.DONE)
-    except KeyboardInterrupt:
-        print("interrupted; what was finished is kept for the next try", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            print("interrupted; the same command again goes on where it stopped", file=sys.stderr)
+        raise
     except Exception as error:  # the last resort: a person gets a sentence, never a traceback
         from scorer.cli.console import say
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.errors import UsageError
+from scorer.errors import UsageError, WriteError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -27,14 +28,26 @@ def say(text: str) -> None:
 def emit(text: str, to: Path | None) -> None:
     """Put data on stdout, or into the file `to`, whole or not at all. Raises WriteError."""
     if to is None:
-        from scorer.formats import escape_controls
-
-        sys.stdout.write(escape_controls(text) if sys.stdout.isatty() else text)
+        _print(text)
         return
     from scorer.store import whole_file
 
     with whole_file(to) as draft:
         draft.write_text(text, encoding="utf-8", newline="")
+
+
+def _print(text: str) -> None:
+    from scorer.formats import escape_controls
+
+    try:
+        sys.stdout.write(escape_controls(text) if sys.stdout.isatty() else text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader went away, which is no failure of ours: see `main`
+        raise
+    except OSError as error:
+        # What is left in the buffer can go nowhere: nobody shall try again when the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise WriteError(f"standard output: cannot write: {error.strerror}") from error
 
 
 def terminal_width() -> int | None:

@@ -128,8 +128,9 @@ def tell(account: JudgeAccount) -> None:
     for flag in account.flags:
         say(f"note      {flag}")
     place = shlex.quote(str(account.store))
+    mine = f" --run {shlex.quote(account.run_id)}" + "".join(f" --scorer {shlex.quote(s)}" for s in account.scorers[:1])
     say(f"store     {account.store}")
-    say(f"next      scorer report {place}; scorer compare {place}; scorer judge quality {place}")
+    say(f"next      scorer report {place}{mine}; scorer compare {place}; scorer judge quality {place}")
 
 
 def coverage(verdicts: pl.DataFrame, policy: str) -> list[str]:
