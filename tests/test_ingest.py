@@ -343,8 +343,21 @@ def test_a_completed_attempt_without_response_has_that_as_its_fault(tmp_path: Pa
     rows = [
         {"task_id": "A", "system": "x", "repeat": 1},
         {"task_id": "A", "system": "x", "repeat": 2, "status": "failed"},
+        {"task_id": "A", "system": "x", "repeat": 3, "response": "here"},
     ]
-    assert attempts(jsonl(tmp_path / "a.jsonl", rows))["fault"].to_list() == ["no response", None]
+    assert attempts(jsonl(tmp_path / "a.jsonl", rows))["fault"].to_list() == ["no response", None, None]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "frame"])
+def test_a_source_without_any_response_is_told_which_columns_it_has_instead(tmp_path: Path, form: str) -> None:
+    rows = [{"task_id": "A", "system": "x", "answer_text": "it is here"}]
+    with pytest.raises(InputError, match=r"has no response; .* not used: answer_text"):
+        batches(jsonl(tmp_path / "a.jsonl", rows) if form == "jsonl" else pl.DataFrame(rows))
+
+
+def test_a_source_of_failures_needs_no_response(tmp_path: Path) -> None:
+    rows = [{"task_id": "A", "system": "x", "repeat": 1, "status": "failed"}]
+    assert attempts(jsonl(tmp_path / "a.jsonl", rows))["fault"].to_list() == [None]
 
 
 def test_a_response_column_of_numbers_is_a_fault_of_each_row() -> None:

@@ -71,7 +71,8 @@ class Data:
             runs.select("run_id", "benchmark"), on="run_id", how="left", maintain_order="left"
         )
         scores = scores.with_columns(pl.col("benchmark").fill_null(""))
-        _check(scores, "scores", named_by_row=False)
+        if problems := _mistakes(scores, "scores", named_by_row=False):
+            raise InputError(problems)
         rest = {name: given[name] for name in ("strata", "golds", "metrics") if name in given}
         return cls(scores.select(list(SCORE)), runs, **rest)
 
@@ -85,8 +86,10 @@ class Data:
         value, a task with two groups or levels.
         """
         _check_columns(frame, strata, source)
-        scores = _cast(frame, source)
-        _check(scores, source, named_by_row=True)
+        scores, problems = _cast(frame, source)
+        problems += _mistakes(scores, source, named_by_row=True)
+        if problems:
+            raise InputError(problems)
         named = list(dict.fromkeys([*strata, *([GROUP] if GROUP in frame.columns else [])]))
         levels = [_levels(frame, scores, stratum, source) for stratum in named]
         runs = _runs(frame, scores, source)
@@ -150,9 +153,10 @@ def _check_columns(frame: pl.DataFrame, strata: Sequence[str], source: str) -> N
         raise InputError(problems)
 
 
-def _cast(frame: pl.DataFrame, source: str) -> pl.DataFrame:
-    """Give the columns of SCORE their types; a value that does not convert is named with its row."""
-    columns, problems = [], []
+def _cast(frame: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[Problem]]:
+    """Give the columns of SCORE their types; a value that does not convert is null and named with its row."""
+    columns: list[pl.Series] = []
+    problems: list[Problem] = []
     for name, dtype in SCORE.items():
         if name not in frame.columns:
             columns.append(pl.Series(name, [_ABSENT[name]], dtype).new_from_index(0, frame.height))
@@ -165,9 +169,7 @@ def _cast(frame: pl.DataFrame, source: str) -> pl.DataFrame:
             for row in bad.arg_true().head(_MOST_SHOWN)
         ]
         columns.append(cast.fill_null(_ABSENT.get(name)) if _ABSENT.get(name) is not None else cast)
-    if problems:
-        raise InputError(problems)
-    return pl.DataFrame(columns)
+    return pl.DataFrame(columns), problems
 
 
 def _numbers(series: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -185,8 +187,8 @@ def _noun(dtype: pl.DataType) -> str:
     return "whole number" if dtype == pl.Int64() else "name"
 
 
-def _check(scores: pl.DataFrame, source: str, *, named_by_row: bool) -> None:
-    """Refuse values that nothing can be computed with and scores that stand twice, each by its row or its key."""
+def _mistakes(scores: pl.DataFrame, source: str, *, named_by_row: bool) -> list[Problem]:
+    """Name values that nothing can be computed with and scores that stand twice, each by its row or its key."""
     numbered = scores.with_row_index("row", 1)
     infinite = numbered.filter(~(pl.col("value").abs() <= _LARGEST))
     problems = [
@@ -207,8 +209,7 @@ def _check(scores: pl.DataFrame, source: str, *, named_by_row: bool) -> None:
     more = max(0, infinite.height - _MOST_SHOWN) + max(0, twice.height - _MOST_SHOWN)
     if more:
         problems.append(Problem(source, "", f"and {more} more like these"))
-    if problems:
-        raise InputError(problems)
+    return problems
 
 
 def _place(row: Mapping[str, object], named_by_row: bool) -> str:

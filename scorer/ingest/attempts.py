@@ -98,9 +98,11 @@ def _canonical(piece: Piece, numbering: _Numbering) -> Batch:
     """Return the piece's attempts under the table's contract; rows that cannot be attempts become refusals."""
     frame = piece.frame
     missing = [name for name in ("task_id", "system") if name not in frame.columns]
+    missing += ["response"] if _answers_nothing(frame) else []
     if missing and frame.height:
-        names = ", ".join(missing)
-        raise InputError([Problem(piece.source, "columns", f"has no {names}; the pack's field names serve as well")])
+        unused = f"; not used: {', '.join(sorted(piece.unused))}" if piece.unused else ""
+        problem = f"has no {', '.join(missing)}; the pack's field names serve as well{unused}"
+        raise InputError([Problem(piece.source, "columns", problem)])
     refused, problems = list(piece.refused), list(piece.problems)
     frame = _texts(frame)
     frame = _numbers(frame, piece.source, refused)
@@ -109,6 +111,15 @@ def _canonical(piece: Piece, numbering: _Numbering) -> Batch:
     frame = _filled(frame)
     places = frame.select(pl.lit(piece.source).alias("source"), PLACE)
     return Batch(frame.select(_COLUMNS), places, refused, problems)
+
+
+def _answers_nothing(frame: pl.DataFrame) -> bool:
+    """Tell whether there is no column of responses at all though some attempt was completed."""
+    if "response" in frame.columns:
+        return False
+    status = pl.col("status").cast(pl.String) if "status" in frame.columns else pl.lit(None, pl.String)
+    fault = pl.col(FAULT) if FAULT in frame.columns else pl.lit(None, pl.String)
+    return bool(frame.select(((status.fill_null("completed") == "completed") & fault.is_null()).any()).item())
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:

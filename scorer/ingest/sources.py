@@ -24,6 +24,10 @@ _PIECE_ROWS = 4096
 
 FRAME = "<frame>"
 """What a frame is called where a file would go by its path."""
+_UNUSED_NAMED = 10
+_OF_MANIFESTS = {"artifacts", "started_at", "finished_at"}
+"""What the entries of a manifest have beside the columns of an attempt."""
+
 PLACE = "place"
 """The column that says where in its source a row stands."""
 FAULT = "fault"
@@ -51,6 +55,8 @@ class Piece:
     frame: pl.DataFrame
     refused: list[Refused] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    unused: frozenset[str] = frozenset()
+    """Columns that mean nothing here, some of them: one may be a misspelt name."""
 
 
 @dataclass
@@ -91,6 +97,7 @@ class Rows:
     rows: list[dict[str, str | None]] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    unused: frozenset[str] = frozenset()
     size: int = 0
 
     def add(self, place: str, value: Any, extra: Mapping[str, str | None] | None = None) -> None:
@@ -99,6 +106,8 @@ class Rows:
             self.refuse(place, "no object", f"an attempt must be a JSON object, this is {type_name(value)}")
             return
         row: dict[str, str | None] = {PLACE: place, FAULT: None}
+        if len(self.unused) < _UNUSED_NAMED:
+            self.unused |= value.keys() - self.names.keys() - _OF_MANIFESTS
         for column in self.names.keys() & value.keys():
             cell, name = value[column], self.names[column]
             if name in row:
@@ -129,7 +138,7 @@ class Rows:
         found = sorted({PLACE, FAULT}.union(*self.rows))
         columns = {name: [row.get(name) for row in self.rows] for name in found}
         frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String()))
-        piece = Piece(self.source, frame, self.refused, self.problems)
+        piece = Piece(self.source, frame, self.refused, self.problems, self.unused)
         self.rows, self.refused, self.problems, self.size = [], [], [], 0
         return piece
 
@@ -192,6 +201,7 @@ class Columnar:
         self.name, self.batches = name, batches
         self.facts = RunFacts()
         self.columns = {column: names[column] for column in schema.names if column in names}
+        self.unused = frozenset([column for column in schema.names if column not in names][:_UNUSED_NAMED])
         ours = list(self.columns.values())
         twice = sorted({name for name in ours if ours.count(name) > 1})
         if twice:
@@ -205,7 +215,7 @@ class Columnar:
             for start, length in _bounded(batch):
                 frame = pl.DataFrame(pl.from_arrow(batch.slice(start, length))).rename(self.columns)
                 places = pl.Series(PLACE, [f"row {row + offset + 1}" for offset in range(length)], dtype=pl.String)
-                yield Piece(self.name, frame.with_columns(places))
+                yield Piece(self.name, frame.with_columns(places), unused=self.unused)
                 row += length
 
 

@@ -46,8 +46,8 @@ class Survey:
         if not self.rows:
             names = ", ".join(source.name for source in self.attempts.sources)
             shown = self.refused[:_REASONS_SHOWN]
-            problems.append(Problem(names, "", "holds no attempt that can be used"))
             problems += [Problem(refused.source, refused.place, refused.detail) for refused in shown]
+            problems.append(Problem(names, "", "holds no attempt that can be used"))
         if problems:
             raise InputError(problems)
 

@@ -16,12 +16,17 @@ from scorer.report.page import page_html
 
 SIMULATED = "SIMULATED, harness validation only, not model performance"
 
+PUBLISHING = ("eduevidence",)
+"""The benchmarks whose published tables have half-widths over attempts."""
+
 METHODS = (
     "mean: each question's repeats reduced to one value, then the mean over questions.",
     "95% interval: {method}, with n the number of questions; repeats of a question are not independent samples.",
-    "published ±: 1.96·sd/√attempts, as the benchmark publishes it; it takes repeats for independent samples and is "
-    "there to compare with published tables only.",
     "The figures speak of questions like these. `scorer compare` tells whether systems differ.",
+)
+PUBLISHED_METHOD = (
+    "published ±: 1.96·sd/√attempts, as the benchmark publishes it; it takes repeats for independent samples and is "
+    "there to compare with published tables only."
 )
 
 
@@ -65,6 +70,11 @@ class Report:
         """What must be said of a simulated run, at the head and at the foot."""
         return SIMULATED if self.run["mode"] == "simulated" else None
 
+    @property
+    def publishes(self) -> bool:
+        """Whether the benchmark publishes tables with half-widths over attempts, to compare with."""
+        return self.run["benchmark"] in PUBLISHING
+
     @cached_property
     def signature(self) -> dict[str, Any]:
         """What made these figures."""
@@ -72,10 +82,12 @@ class Report:
 
     @cached_property
     def overall(self) -> pl.DataFrame:
-        """The summary over all questions, a row a metric × system, with the published half-width beside it."""
+        """The summary over all questions, a row a metric × system; beside it the half-width as it is published."""
         half = (pl.col("ci_high") - pl.col("mean_attempts")).alias("published")
         published = self.published.filter(pl.col("stratum").is_null()).select("metric", "system", half)
         rows = self.summary.filter(pl.col("stratum").is_null())
+        if not self.publishes:
+            return self.in_order(rows)
         return self.in_order(rows.join(published, on=["metric", "system"], how="left", maintain_order="left"))
 
     def by_stratum(self, stratum: str) -> pl.DataFrame:
@@ -130,12 +142,21 @@ def _page(report: Report, heading: Callable[[str], str], table: Callable[[pl.Dat
         parts += [heading("Systems"), table(_systems(report))]
         parts += [heading("All questions"), table(_summary_table(report.overall))]
     for stratum in report.strata:
-        parts += [heading(f"By {stratum}"), table(_summary_table(report.by_stratum(stratum)))]
+        parts += [heading(f"By {stratum}"), *_stratum(report.by_stratum(stratum), stratum, table)]
     if report.unscored.height:
         parts += [heading("Not scored"), table(report.unscored)]
     parts += [heading("How this was made"), "\n".join(f"- {line}" for line in _foot(report)) + "\n"]
     parts += [f"{report.notice}\n"] if report.notice else []
     return "\n".join(parts)
+
+
+def _stratum(rows: pl.DataFrame, stratum: str, table: Callable[[pl.DataFrame], str]) -> list[str]:
+    """Return the table of a stratum, but for levels of a single question, which say nothing of their kind."""
+    shown = rows.filter(pl.col("n_questions").max().over("level") > 1)
+    parts = [table(_summary_table(shown).rename({"level": stratum}, strict=False))] if shown.height else []
+    if shown.height < rows.height:
+        parts += ["Levels of a single question are left out; --format json has them.\n"]
+    return parts
 
 
 def _head(report: Report) -> list[str]:
@@ -210,6 +231,7 @@ def _foot(report: Report) -> list[str]:
     hashes |= {"golds": made.get("golds"), "pack": made.get("pack_hash")}
     inputs = ", ".join(f"{name} {value[:12]}" for name, value in hashes.items() if value)
     lines = [line.format(method=", ".join(methods)) for line in METHODS if report.summary.height]
+    lines += [PUBLISHED_METHOD] if report.publishes else []
     return [*lines, f"scorer {report.signature['scorer']}, {report.scorer}; SHA-256 of {inputs}"]
 
 
