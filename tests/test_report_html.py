@@ -19,7 +19,7 @@ from scorer.errors import UsageError
 from scorer.pipeline import results as making
 from scorer.pipeline.results import results
 from scorer.report import SIMULATED
-from scorer.report.charts import Scale, pictures, png, svg, write_files
+from scorer.report.charts import Scale, fonts_for, pictures, png, questions, svg, write_files
 from scorer.report.extra import require_extra
 from scorer.report.html import language_of, to_html
 from scorer.report.html.images import ROLES, inline
@@ -316,6 +316,17 @@ def test_chinese_and_korean_are_letters_in_svg_and_page(hostile: Results) -> Non
     html = to_html(hostile)
     assert "问题 질문" in html
     assert 'lang="ko"' in html or 'lang="zh"' in html
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [("에이전트", '"Noto Sans CJK KR"'), ("智能体", '"Noto Sans CJK SC"'), ("agent", '"Helvetica Neue"')],
+)
+def test_a_png_takes_the_fonts_of_its_script_first(name: str, first: str) -> None:
+    means = pl.DataFrame({"metric": ["m"], "system": [name], "task_id": ["q"], "mean": [0.5], "goodness": [0.5]})
+    spec = questions(means, [Scale("m", 0, 1)], [name], ["q"])
+    assert fonts_for(spec).split(", ")[0] == first
+    assert png(spec, 1.0).startswith(b"\x89PNG")
 
 
 def test_files_have_title_and_notice(sample: Results, tmp_path: Path) -> None:

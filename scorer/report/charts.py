@@ -9,6 +9,7 @@ every step of putting them together, which takes seconds where a page has ten pi
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -687,7 +688,27 @@ def png(spec: Spec, scale: float = 2.0) -> bytes:
     """Return a chart as PNG, `scale` pixels a point; letters come from the fonts that this machine has."""
     import vl_convert  # noqa: PLC0415
 
-    return vl_convert.vegalite_to_png(spec, allowed_base_urls=[], scale=scale)
+    config = spec["config"] | {"font": fonts_for(spec)}
+    for part in ("text", "title"):
+        config[part] = config[part] | {"font": config["font"]}
+    return vl_convert.vegalite_to_png(spec | {"config": config}, allowed_base_urls=[], scale=scale)
+
+
+def fonts_for(spec: Spec) -> str:
+    """Return the fonts for a picture, those of its own script first.
+
+    A browser looks through the list for each letter; the renderer of PNG takes the first font that there is, and any
+    at all for letters which that one lacks.
+    """
+    text = json.dumps(spec["concat"], ensure_ascii=False, default=str)
+    families = FONTS.split(", ")
+    first = _KOREAN_FONTS if _HANGUL.search(text) else _CHINESE_FONTS if _HAN.search(text) else ()
+    return ", ".join(dict.fromkeys([*first, *families]))
+
+
+_HANGUL, _HAN = re.compile("[\uac00-\ud7a3]"), re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+_KOREAN_FONTS = ('"Noto Sans CJK KR"', '"Apple SD Gothic Neo"', '"Malgun Gothic"')
+_CHINESE_FONTS = ('"Noto Sans CJK SC"', '"Noto Sans SC"', '"PingFang SC"', '"Microsoft YaHei"')
 
 
 def write_files(shown: Sequence[Picture], folder: Path, notice: str | None) -> list[Path]:
