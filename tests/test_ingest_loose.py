@@ -57,9 +57,7 @@ def test_a_pack_without_a_separator_wants_lists_and_no_csv(tmp_path: Path) -> No
         ingest.read_golds(golds, STRICT)
     assert "numbers[0]: must be text, this is a number" in str(error.value)
     table.write_text("id,answers\nQ1,Paris\n")
-    with pytest.raises(
-        UsageError, match=r"read from a folder, \.jsonl, \.json or \.parquet, not from '\.csv'"
-    ):
+    with pytest.raises(UsageError, match=r"read from a folder, \.jsonl, \.json or \.parquet, not from '\.csv'"):
         ingest.read_golds(table, STRICT)
 
 
