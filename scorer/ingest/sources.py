@@ -19,8 +19,8 @@ from scorer.errors import InputError, Problem, UsageError
 from scorer.ingest.csv_rows import BadRow, csv_rows
 from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, type_name
 
-_PIECE_BYTES = 8 << 20
-_PIECE_ROWS = 4096
+_PIECE_BYTES = 32 << 20
+_PIECE_ROWS = 16384
 
 FRAME = "<frame>"
 """What a frame is called where a file would go by its path."""
