@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _BAR_AFTER_SECONDS = 1.0
+_REJECTED_SHOWN = 10
 
 
 def say(text: str) -> None:
@@ -23,6 +24,16 @@ def say(text: str) -> None:
     from scorer.formats import escape_controls
 
     print(escape_controls(text), file=sys.stderr)
+
+
+def say_rest(rejected: Sequence[str], flags: Sequence[str]) -> None:
+    """Print the end of an account: what was rejected (the first ten, and how many more), and what must be known."""
+    for line in rejected[:_REJECTED_SHOWN]:
+        say(f"rejected  {line}")
+    if len(rejected) > _REJECTED_SHOWN:
+        say(f"rejected  {len(rejected) - _REJECTED_SHOWN:,} more; the table `rejected` has all of them")
+    for flag in flags:
+        say(f"note      {flag}")
 
 
 def emit(text: str, to: Path | None) -> None:

@@ -105,7 +105,7 @@ def tell(account: JudgeAccount) -> None:
     """Print the account of an import: what was read, what passed, what other rules would turn, what to do next."""
     import shlex
 
-    from scorer.cli.console import say
+    from scorer.cli.console import say, say_rest
     from scorer.rubric import turned
 
     statuses = ", ".join(f"{count:,} {status}" for status, count in account.statuses.items())
@@ -121,12 +121,7 @@ def tell(account: JudgeAccount) -> None:
         counts = turned(account.verdicts, account.judging.policy)
         others = ", ".join(f"{policy} {count}" for policy, count in counts.items())
         say(f"policies  verdicts that others would turn: {others}")
-    for refused in account.refused[:_SHOWN]:
-        say(f"rejected  {refused.source} {refused.place}: {refused.rule}: {refused.detail}")
-    if len(account.refused) > _SHOWN:
-        say(f"rejected  {len(account.refused) - _SHOWN:,} more; the table `rejected` has all of them")
-    for flag in account.flags:
-        say(f"note      {flag}")
+    say_rest([f"{bad.source} {bad.place}: {bad.rule}: {bad.detail}" for bad in account.refused], account.flags)
     place = shlex.quote(str(account.store))
     mine = f" --run {shlex.quote(account.run_id)}" + "".join(f" --scorer {shlex.quote(s)}" for s in account.scorers[:1])
     say(f"store     {account.store}")

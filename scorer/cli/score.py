@@ -12,8 +12,6 @@ from scorer.errors import ExitCode
 if TYPE_CHECKING:
     from scorer.pipeline import Account
 
-_REFUSED_SHOWN = 10
-
 
 def score(
     sources: Annotated[list[str], typer.Argument(help="Run folders or files of attempts; - reads JSONL from stdin.")],
@@ -61,19 +59,14 @@ def tell(account: Account) -> None:
     """Print the account of a run: what was read, scored, left out and why, where it is, and what to do next."""
     import shlex
 
-    from scorer.cli.console import say
+    from scorer.cli.console import say, say_rest
 
     say(f"run       {account.run_id} ({account.mode}), scored by {account.scorer}")
     say(f"read      {account.read:,} attempts")
     say(f"scored    {account.scored:,}")
     for reason, count in sorted(account.unscored.items(), key=lambda item: (-item[1], item[0])):
         say(f"unscored  {count:,}: {reason}")
-    for refused in account.refused[:_REFUSED_SHOWN]:
-        say(f"rejected  {refused.source} {refused.place}: {refused.detail}")
-    if len(account.refused) > _REFUSED_SHOWN:
-        say(f"rejected  {len(account.refused) - _REFUSED_SHOWN:,} more; the table `rejected` has all of them")
-    for flag in account.flags:
-        say(f"note      {flag}")
+    say_rest([f"{refused.source} {refused.place}: {refused.detail}" for refused in account.refused], account.flags)
     place = shlex.quote(str(account.store))
     say(f"store     {account.store}")
     say(f"next      scorer report {place}")
