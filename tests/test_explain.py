@@ -74,8 +74,8 @@ def test_every_vector_is_explained_as_it_was_scored_and_published(vector_store: 
         extracts = run.frame("extracts").group_by("attempt_id", "field").agg(pl.col("value").sort_by("position"))
         explainer = Explainer(run)
         stored = {(attempt, field): values for attempt, field, values in extracts.iter_rows()}
-        for case in cases:
-            explanation = explainer.explain(case["id"])
+        for case, explanation in zip(cases, explainer.explain_all([case["id"] for case in cases]), strict=True):
+            assert explanation.attempt_id == case["id"]
             (scorer,) = explanation.scorers
             assert scorer.notes == ()
             assert len(scorer.metrics) == 6
@@ -117,9 +117,9 @@ def test_the_real_run_shows_why_a_recall_is_one_half(real_run: Path, tmp_path: P
     assert lines[4].startswith("nearest miss: unit 1")
     assert "overlap 0.1053 is below 0.2 (shared tokens: 正确, 确率); no shared run of 4 characters" in lines[4]
     with Store(store) as opened:
-        explainer = Explainer(opened.run())
-        for attempt_id in opened.frame("attempts", ["attempt_id"])["attempt_id"]:
-            assert all(each.agrees for each in explainer.explain(attempt_id).scorers[0].metrics)
+        ids = opened.frame("attempts", ["attempt_id"])["attempt_id"].to_list()
+        for explanation in Explainer(opened.run()).explain_all(ids):
+            assert all(each.agrees for each in explanation.scorers[0].metrics)
 
 
 # --- what it says -----------------------------------------------------------------------------------------------------
@@ -245,7 +245,10 @@ def test_every_answer_of_the_sample_of_qa_is_explained_as_it_was_scored(tmp_path
     pipeline.score([sample / "attempts.csv"], "qa", tmp_path / "store", golds=sample / "questions.csv")
     with Store(tmp_path / "store") as store:
         explainer = Explainer(store.run())
-        explanations = [explainer.explain(name) for name in store.frame("attempts", ["attempt_id"])["attempt_id"]]
+        ids = store.frame("attempts", ["attempt_id"])["attempt_id"].reverse().to_list()
+        explanations = list(explainer.explain_all(ids))
+        # Many at once are told in the order asked for, and as each is by itself.
+        assert explanations == [explainer.explain(name) for name in ids]
     metrics = [each for explanation in explanations for each in explanation.scorers[0].metrics]
     scored = [each for each in metrics if each.stored is not None]
     assert len(scored) > 100

@@ -47,16 +47,40 @@ class Explainer:
 
     def explain(self, attempt_id: str) -> Explanation:
         """Explain one attempt. Raises UsageError where the run has no such attempt."""
+        return next(self.explain_all([attempt_id]))
+
+    def explain_all(self, attempt_ids: Sequence[str]) -> Iterator[Explanation]:
+        """Yield the explanation of each attempt, in the order given; tables are read once for all of them.
+
+        Raises UsageError where the run has no such attempt.
+        """
         run = self._run
-        attempt = _attempt(run, attempt_id)
-        task_id = str(attempt["task_id"])
-        gold = _gold(run, task_id)
-        judgements = tuple(judgements_of(_rows(run, "judgements", attempt_id), _rows(run, "criteria", attempt_id)))
+        attempts, scores, judgements, criteria = (
+            _Rows(run, table, "attempt_id", attempt_ids) for table in ("attempts", "scores", "judgements", "criteria")
+        )
+        task_ids = [task_id for rows in attempts.values() for task_id in rows["task_id"].unique()]
+        golds, tasks = (_Rows(run, table, "task_id", task_ids) for table in ("golds", "tasks"))
+        for attempt_id in attempt_ids:
+            if attempt_id not in attempts:
+                raise UsageError(_unknown(run, attempt_id))
+            attempt = attempts[attempt_id].row(0, named=True)
+            judged = tuple(judgements_of(judgements[attempt_id], criteria[attempt_id]))
+            gold, prompt = _gold(golds[attempt["task_id"]]), _prompt(tasks[attempt["task_id"]])
+            yield self._explain(attempt, scores[attempt_id], judged, gold, prompt)
+
+    def _explain(
+        self,
+        attempt: Mapping[str, Any],
+        stored: pl.DataFrame,
+        judgements: tuple[Judgement, ...],
+        gold: Gold | None,
+        prompt: str | None,
+    ) -> Explanation:
+        """Explain an attempt, a row of the table attempts; `stored` are its scores."""
         answer = Answer(attempt["response"] or "")
         is_scored = attempt["status"] == COMPLETED and attempt["fault"] is None
         scorers: list[ScorerExplained] = []
         marks: set[Mark] = set()
-        stored = _rows(run, "scores", attempt_id)
         for scorer in stored["scorer"].unique(maintain_order=True):
             rows = stored.filter(pl.col("scorer") == scorer)
             made = self._signatures.get(scorer, {})
@@ -70,14 +94,14 @@ class Explainer:
             scorers.append(ScorerExplained(scorer, notes, tuple(_reads(pack, evaluation)), explained))
             marks.update(_marks(pack, evaluation, answer))
         return Explanation(
-            run_id=run.run_id,
-            mode=run.row["mode"],
-            attempt_id=attempt_id,
-            task_id=task_id,
+            run_id=self._run.run_id,
+            mode=self._run.row["mode"],
+            attempt_id=attempt["attempt_id"],
+            task_id=attempt["task_id"],
             system=attempt["system"],
             repeat=attempt["repeat"],
             status=attempt["status"],
-            prompt=_prompt(run, task_id),
+            prompt=prompt,
             response=attempt["response"],
             fault=attempt["fault"],
             error=attempt["error"],
@@ -160,36 +184,36 @@ def _marks(pack: Pack | None, evaluation: Evaluation, answer: Answer) -> Iterato
 # --- rows of the store ------------------------------------------------------------------------------------------------
 
 
-def _attempt(run: StoredRun, attempt_id: str) -> dict[str, Any]:
-    rows = _rows(run, "attempts", attempt_id)
-    if rows.height:
-        return rows.row(0, named=True)
+class _Rows(dict[str, pl.DataFrame]):
+    """The rows of a table for each of some attempts or tasks (the column `key`), in stored order; none for any other.
+
+    The table's other rows are not held, and it is searched once, not once for each.
+    """
+
+    def __init__(self, run: StoredRun, table: str, key: str, wanted: Sequence[str]) -> None:
+        path = run.file(table)
+        stored = run.frame(table).lazy() if path is None else pl.scan_parquet(path, glob=False)
+        rows = stored.filter(pl.col(key).is_in(list(wanted))).collect()
+        super().__init__({name: part for (name,), part in rows.partition_by(key, as_dict=True).items()})
+        self._none = rows.clear()
+
+    def __missing__(self, name: str) -> pl.DataFrame:
+        return self._none
+
+
+def _unknown(run: StoredRun, attempt_id: str) -> str:
     ids = run.frame("attempts", ["attempt_id"])["attempt_id"].head(_IDS_SEARCHED)
     near = get_close_matches(attempt_id, ids.to_list(), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "its table attempts lists them"
-    raise UsageError(f"run {run.run_id!r} has no attempt {attempt_id!r}; {hint}")
+    return f"run {run.run_id!r} has no attempt {attempt_id!r}; {hint}"
 
 
-def _rows(run: StoredRun, table: str, attempt_id: str) -> pl.DataFrame:
-    return _scan(run, table, pl.col("attempt_id") == attempt_id)
-
-
-def _scan(run: StoredRun, table: str, condition: pl.Expr) -> pl.DataFrame:
-    """Return some rows of a table, without holding the others."""
-    path = run.file(table)
-    if path is None:
-        return run.frame(table)
-    return pl.scan_parquet(path, glob=False).filter(condition).collect()
-
-
-def _gold(run: StoredRun, task_id: str) -> Gold | None:
-    rows = _scan(run, "golds", pl.col("task_id") == task_id)
+def _gold(rows: pl.DataFrame) -> Gold | None:
     fields: dict[str, list[str]] = defaultdict(list)
     for field, value in rows.sort("field", "position").select("field", "value").iter_rows():
         fields[field].append(value)
     return dict(fields) if rows.height else None
 
 
-def _prompt(run: StoredRun, task_id: str) -> str | None:
-    rows = _scan(run, "tasks", pl.col("task_id") == task_id)
+def _prompt(rows: pl.DataFrame) -> str | None:
     return rows["prompt"][0] if rows.height else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,8 @@ from scorer.pipeline.judged import board_of, data_of, is_judged, judge_report, p
 from scorer.pipeline.scores_file import data_of_file, report_of_file
 from scorer.report import Report
 from scorer.report.results import AttemptShown, Compared, JudgeQuality, Results, ValueShown, Why
-from scorer.store import Store, StoredRun, write_parquet
-from scorer.tables import TABLES, TASKS
+from scorer.store import Store, StoredRun
+from scorer.tables import TASKS
 
 MOST_ATTEMPTS = 150
 """Attempts that a page shows one by one; the rest is left to SQL."""
@@ -164,33 +163,17 @@ def _quality(store: str | Path, run: StoredRun, scorer: str) -> JudgeQuality | N
 
 def _attempts(run: StoredRun, bare: Results) -> Iterator[AttemptShown]:
     """Yield the attempts that a page shows, explained."""
-    chosen = _chosen(run, bare.hardest["task_id"])
-    with tempfile.TemporaryDirectory(prefix="scorer-") as folder, _excerpt(run, chosen, Path(folder)) as few:
-        explainer = Explainer(few)
-        for attempt_id in chosen["attempt_id"]:
-            yield _shown(explainer.explain(attempt_id), bare.report.scorer)
+    for explanation in Explainer(run).explain_all(_chosen(run, bare.hardest["task_id"])):
+        yield _shown(explanation, bare.report.scorer)
 
 
-def _chosen(run: StoredRun, hardest: pl.Series) -> pl.DataFrame:
-    """Return `attempt_id` and `task_id` of the attempts to show, the hardest question first."""
+def _chosen(run: StoredRun, hardest: pl.Series) -> list[str]:
+    """Return the ids of the attempts to show, those at the hardest question first."""
     places = pl.DataFrame({"task_id": hardest}).with_row_index("place")
     attempts = run.frame("attempts", ["attempt_id", "task_id", "system", "repeat"])
     ordered = attempts.join(places, on="task_id", how="inner").sort("place", "system", "repeat", "attempt_id")
     first = ordered.filter(pl.int_range(pl.len()).over("task_id", "system") < MOST_REPEATS)
-    return first.head(MOST_ATTEMPTS).select("attempt_id", "task_id")
-
-
-def _excerpt(run: StoredRun, chosen: pl.DataFrame, folder: Path) -> StoredRun:
-    """Return a run that holds the chosen attempts only: explaining one of them does not search through all others."""
-    for name, table in TABLES.items():
-        path = run.file(name)
-        if path is None:
-            continue
-        key = next((key for key in ("attempt_id", "task_id") if key in table.columns), None)
-        rows = pl.scan_parquet(path, glob=False)
-        few = rows.filter(pl.col(key).is_in(chosen[key].unique().implode())) if key else rows
-        write_parquet([few.collect()], folder / path.name)
-    return StoredRun(folder, -1)
+    return first["attempt_id"].head(MOST_ATTEMPTS).to_list()
 
 
 def _shown(explanation: Explanation, scorer: str) -> AttemptShown:
