@@ -1,8 +1,8 @@
 """The only module that imports DuckDB: tables as views, named queries from sql/, SciPy's tails in SQL, ad-hoc SQL.
 
 Numbers must not depend on the thread count or the row order, and DuckDB adds floating-point numbers in whatever order
-its threads bring them (`ORDER BY` inside `sum` is optimised away). So the queries add `list_sum(list(x ORDER BY x))`:
-the list is sorted, and summed one by one.
+its threads bring them (`ORDER BY` inside `sum` is optimised away). So the queries add `list_sum(list_sort(list(x)))`:
+the list is sorted, and summed one by one. (`list(x ORDER BY x)` is the same at half the speed where lists are short.)
 """
 
 from __future__ import annotations

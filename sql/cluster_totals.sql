@@ -3,7 +3,7 @@
 select
     row_id,
     questions.cluster,
-    list_sum(list((questions.value - scales.shift) / scales.width order by questions.value)) as total,
+    list_sum(list_sort(list((questions.value - scales.shift) / scales.width))) as total,
     count(*) as n_questions
 from questions
 inner join levels using (side, task_id)

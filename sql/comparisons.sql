@@ -16,11 +16,11 @@ means as (
         count(distinct cluster) filter (where is_common) as n_groups,
         count(*) filter (where value_a is not null and value_b is null) as n_only_a,
         count(*) filter (where value_b is not null and value_a is null) as n_only_b,
-        list_sum(list(value_a order by value_a) filter (where is_common))
+        list_sum(list_sort(list(value_a) filter (where is_common)))
         / nullif(count(*) filter (where is_common), 0) as mean_a,
-        list_sum(list(value_b order by value_b) filter (where is_common))
+        list_sum(list_sort(list(value_b) filter (where is_common)))
         / nullif(count(*) filter (where is_common), 0) as mean_b,
-        list_sum(list(d order by d) filter (where is_common))
+        list_sum(list_sort(list(d) filter (where is_common)))
         / nullif(count(*) filter (where is_common), 0) as difference,
         coalesce(bool_or(n_a != n_b) filter (where is_common), false) as has_unequal_repeats
     from pairings
@@ -30,7 +30,7 @@ means as (
 deviations as (
     select
         row_id,
-        list_sum(list(pairings.d - means.difference order by pairings.d)) as deviation
+        list_sum(list_sort(list(pairings.d - means.difference))) as deviation
     from pairings
     inner join means using (row_id)
     where pairings.is_common
@@ -41,7 +41,7 @@ spread as (
     select
         row_id,
         sqrt(
-            count(*) / nullif(count(*) - 1, 0)::double * list_sum(list(deviation * deviation order by abs(deviation)))
+            count(*) / nullif(count(*) - 1, 0)::double * list_sum(list_sort(list(deviation * deviation)))
         ) as root
     from deviations
     group by row_id

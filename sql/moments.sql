@@ -38,8 +38,8 @@ means as (
         sum(n_unscored)::bigint as n_unscored,
         min(n_attempts) filter (where y is not null) as repeats_min,
         max(n_attempts) filter (where y is not null) as repeats_max,
-        list_sum(list(y order by y)) / nullif(count(y), 0) as mean,
-        list_sum(list(y_total order by y_total)) / nullif(sum(n_attempts), 0)::double as mean_attempts,
+        list_sum(list_sort(list(y))) / nullif(count(y), 0) as mean,
+        list_sum(list_sort(list(y_total))) / nullif(sum(n_attempts), 0)::double as mean_attempts,
         min(y_least) as least_value,
         max(y_greatest) as greatest_value,
         coalesce(bool_and(is_binary and n_attempts = 1) filter (where y is not null), false) as is_one_binary
@@ -64,7 +64,7 @@ scored as (
 deviations as (
     select
         row_id,
-        list_sum(list(y - mean order by y)) as deviation
+        list_sum(list_sort(list(y - mean))) as deviation
     from scored
     group by row_id, cluster
 ),
@@ -75,7 +75,7 @@ spread as (
     select
         row_id,
         sqrt(
-            count(*) / nullif(count(*) - 1, 0)::double * list_sum(list(deviation * deviation order by abs(deviation)))
+            count(*) / nullif(count(*) - 1, 0)::double * list_sum(list_sort(list(deviation * deviation)))
         ) as root
     from deviations
     group by row_id
@@ -84,10 +84,7 @@ spread as (
 attempt_spread as (
     select
         row_id,
-        list_sum(list(
-            y_ss_within + n_attempts * power(y - mean_attempts, 2)
-            order by y_ss_within + n_attempts * power(y - mean_attempts, 2)
-        )) as ss_attempts
+        list_sum(list_sort(list(y_ss_within + n_attempts * power(y - mean_attempts, 2)))) as ss_attempts
     from scored
     group by row_id
 ),
@@ -105,8 +102,8 @@ extremes as (
 bounds as (
     select
         row_id,
-        list_sum(list(worst order by worst)) / count(worst) as bound_low,
-        list_sum(list(best order by best)) / count(best) as bound_high
+        list_sum(list_sort(list(worst))) / count(worst) as bound_low,
+        list_sum(list_sort(list(best))) / count(best) as bound_high
     from extremes
     group by row_id
 )

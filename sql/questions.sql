@@ -31,7 +31,7 @@ collected as (
         task_id,
         coalesce(fingerprints.gold, '') as gold,
         coalesce(
-            list(scores.value order by scores.value) filter (where scores.value is not null), []
+            list_sort(list(scores.value) filter (where scores.value is not null)), []
         ) as attempt_values,
         count(*) filter (where scores.value is null) as n_unscored
     from scores
