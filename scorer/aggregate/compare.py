@@ -23,7 +23,7 @@ from scorer.aggregate.sentences import (
 )
 from scorer.aggregate.sides import Sides, find_sides, side_names, sides_of
 from scorer.aggregate.signflip import sign_flips
-from scorer.aggregate.summary import check_method, check_strata, load_questions, summarise
+from scorer.aggregate.summary import check_method, check_strata, load_moments, load_questions, summarise
 from scorer.errors import UsageError, nearest
 from scorer.warehouse import Warehouse
 
@@ -150,6 +150,7 @@ def compare(
         shown = pl.col("metric") == metric if metric is not None else pl.lit(value=True)
         mcnemar = mcnemars(warehouse, alpha, rd_method).filter(shown)
         variance = variances(warehouse, threshold).filter(shown)
+        load_moments(warehouse, data, sides, strata)
         summary = summarise(warehouse, method, 1 - alpha, seed).filter(shown)
         reliability = reliabilities(warehouse, threshold, None, 1 - alpha).filter(shown)
     comparisons = tested.filter(shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import polars as pl
 
@@ -46,6 +46,7 @@ def summary(
     sides = sides_of(data, pool_runs=pool_runs)
     with Warehouse(data.sources(), threads=threads) as warehouse:
         load_questions(warehouse, data, sides, strata)
+        load_moments(warehouse, data, sides, strata)
         return summarise(warehouse, method, conf, seed)
 
 
@@ -71,13 +72,28 @@ def load_questions(warehouse: Warehouse, data: Data, sides: Sides, strata: Seque
     """Register what every statistic starts from: `sides`, `members`, `scales`, `questions` and `levels`."""
     warehouse.register("sides", sides.sides)
     warehouse.register("members", sides.members)
-    members = tuple(sides.members.iter_rows())
-    scales = data.once(("scales", members), lambda: warehouse.query("scales"))
-    _check_range(scales)
-    warehouse.register("scales", scales)
-    questions = data.once(("questions", members), lambda: warehouse.query("questions"))
-    warehouse.register("questions", questions)
-    warehouse.register("levels", warehouse.query("levels", strata=[name for name in strata if name != GROUP]))
+    _check_range(_load_once(warehouse, data, "scales", _key(sides)))
+    _load_once(warehouse, data, "questions", _key(sides))
+    levels = [name for name in strata if name != GROUP]
+    _load_once(warehouse, data, "levels", _key(sides, strata), strata=levels)
+
+
+def load_moments(warehouse: Warehouse, data: Data, sides: Sides, strata: Sequence[str]) -> None:
+    """Register what means and their intervals are made of, `moments`, out of what `load_questions` registered."""
+    _load_once(warehouse, data, "moments", _key(sides, strata))
+
+
+def _load_once(
+    warehouse: Warehouse, data: Data, name: str, key: tuple[Hashable, ...], **parameters: object
+) -> pl.DataFrame:
+    """Register the rows of a query under its name; `key` is what decides them, so that it runs once for each."""
+    rows = data.once((name, *key), lambda: warehouse.query(name, **parameters))
+    warehouse.register(name, rows)
+    return rows
+
+
+def _key(sides: Sides, strata: Sequence[str] = ()) -> tuple[Hashable, ...]:
+    return (*sides.members.iter_rows(), *strata)
 
 
 def _check_range(scales: pl.DataFrame) -> None:
@@ -97,9 +113,7 @@ def _check_range(scales: pl.DataFrame) -> None:
 
 
 def summarise(warehouse: Warehouse, method: str, conf: float, seed: int) -> pl.DataFrame:
-    """Return the summary of what `load_questions` registered."""
-    moments = warehouse.query("moments")
-    warehouse.register("moments", moments)
+    """Return the summary of what `load_questions` and `load_moments` registered."""
     if method in BOOTSTRAPS:
         intervals = bootstrap_intervals(warehouse, method, conf, seed)
     elif method == "normal_attempts":
