@@ -32,8 +32,9 @@ def extract(answers: pl.DataFrame, readings: Sequence[Reading]) -> dict[str, pl.
 
 
 def _numbered(found: pl.DataFrame) -> pl.DataFrame:
-    """Return `found` with the rows of each answer numbered, in the order that they stand in."""
-    return found.select("row", pl.int_range(pl.len()).over("row").alias("position"), "value")
+    """Return `found`, which is sorted by row, with the rows of each answer numbered."""
+    first = pl.col("row").search_sorted(pl.col("row"))
+    return found.select("row", (pl.int_range(pl.len()) - first).alias("position"), "value")
 
 
 # ---- the JSON block ----
@@ -42,7 +43,8 @@ def _numbered(found: pl.DataFrame) -> pl.DataFrame:
 def _read_blocks(answers: pl.DataFrame, readings: Sequence[Reading]) -> dict[str, pl.DataFrame]:
     """Return for each reading `row` and `value` of what the answers' JSON blocks hold, in the blocks' order."""
     found: dict[str, tuple[list[int], list[str]]] = {reading.name: ([], []) for reading in readings}
-    for row, block in block_texts(answers).iter_rows():
+    blocks = block_texts(answers)
+    for row, block in zip(blocks["row"].to_list(), blocks["block"].to_list(), strict=True):
         content = parse_block(block)
         if content is None:
             continue
@@ -87,7 +89,8 @@ def _terms(answers: pl.DataFrame, in_blocks: pl.DataFrame, rule: TermReading) ->
     names = sorted(rule.terms)
     searches = (RESPONSE.str.contains(text.any_of((name, *rule.terms[name]))).alias(name) for name in names)
     held = answers.select(searches).to_numpy(writable=True)
-    held[in_blocks["row"].to_numpy(), [names.index(name) for name in in_blocks["value"]]] = True
+    column = {name: at for at, name in enumerate(names)}
+    held[in_blocks["row"].to_numpy(), [column[name] for name in in_blocks["value"].to_list()]] = True
     rows, columns = held.nonzero()
     return pl.DataFrame({"row": pl.Series(rows, dtype=SCHEMA["row"]), "value": pl.Series(names).gather(columns)})
 

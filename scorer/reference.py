@@ -203,14 +203,22 @@ Read = Sequence[Found]
 """Everything that one reading read, in the order of the table extracts."""
 
 
+Path = tuple[str | int, ...]
+"""The keys and positions that lead to something in a JSON block."""
+
+
+def _key(path: Path) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
 class ReadingKind(Protocol):
     """A frozen dataclass of parameters, which also validates a pack's TOML, and the plain way to read."""
 
     def plain(self, answer: Answer) -> Read:
         """Read one answer, slowly, saying where each thing was found."""
 
-    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-        """Yield what the JSON block holds: each value, the words that it was read from and their key."""
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, Path]]:
+        """Yield what the JSON block holds: each value, the words that it was read from and the way to them."""
 
 
 @dataclass(frozen=True)
@@ -228,8 +236,8 @@ class TermReading:
             for spelling in (name, *others):
                 if spelling in answer.text:
                     places.setdefault(name, []).append(Place(spelling, TEXT))
-        for name, spelling, key in self.in_block(answer.block):
-            places.setdefault(name, []).append(Place(spelling, key))
+        for name, spelling, path in self.in_block(answer.block):
+            places.setdefault(name, []).append(Place(spelling, _key(path)))
         return [Found(name, tuple(places[name])) for name in sorted(places)]
 
     @cached_property
@@ -238,13 +246,13 @@ class TermReading:
         others = {spelling: name for name, spellings in self.terms.items() for spelling in spellings}
         return {**others, **{name: name for name in self.terms}}
 
-    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, Path]]:
         """Yield the names in the block's list; an item of another form is passed by."""
         items = block.get(self.block_list)
         for position, item in enumerate(items if isinstance(items, list) else ()):
             value = item.get(self.block_key) if isinstance(item, dict) else None
-            if isinstance(value, str) and value in self.spellings:
-                yield self.spellings[value], value, f"{self.block_list}[{position}].{self.block_key}"
+            if isinstance(value, str) and (name := self.spellings.get(value)):
+                yield name, value, (self.block_list, position, self.block_key)
 
 
 @dataclass(frozen=True)
@@ -256,8 +264,8 @@ class ChoiceReading:
 
     def plain(self, answer: Answer) -> Read:
         """Read one answer; at most one thing."""
-        for name, words, key in self.in_block(answer.block):
-            return [Found(name, (Place(words, key),))]
+        for name, words, path in self.in_block(answer.block):
+            return [Found(name, (Place(words, _key(path)),))]
         for name in self.terms:
             if name in answer.lowered:
                 return [Found(name, (Place(name, LOWERED),))]
@@ -267,12 +275,12 @@ class ChoiceReading:
                     return [Found(name, (Place(spelling, TEXT),))]
         return []
 
-    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, Path]]:
         """Yield the names under the block's keys, the one that counts first."""
         for key in self.block_keys:
             value = block.get(key)
             if isinstance(value, str) and value in self.terms:
-                yield value, value, key
+                yield value, value, (key,)
 
 
 @dataclass(frozen=True)
@@ -285,7 +293,7 @@ class UnitReading:
 
     def plain(self, answer: Answer) -> Read:
         """Read one answer; the units in their order."""
-        units = [Found(unit, (Place(words, key),)) for unit, words, key in self.in_block(answer.block)]
+        units = [Found(unit, (Place(words, _key(path)),)) for unit, words, path in self.in_block(answer.block)]
         if units:
             return units
         ends = re.compile("|".join(map(re.escape, self.separators)))
@@ -297,13 +305,13 @@ class UnitReading:
             if sentence and held
         ]
 
-    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    def in_block(self, block: Mapping[str, Any]) -> Iterator[tuple[str, str, Path]]:
         """Yield the items, flattened and stripped, of the first list that holds one that is not blank."""
         for key in self.block_keys:
             value = block.get(key)
             units = [flatten(item).strip() for item in value] if isinstance(value, list) else []
             if any(units):
-                yield from ((unit, unit, f"{key}[{at}]") for at, unit in enumerate(units) if unit)
+                yield from ((unit, unit, (key, at)) for at, unit in enumerate(units) if unit)
                 return
 
 

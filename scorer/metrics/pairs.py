@@ -71,7 +71,23 @@ def bigrams_shared(pairs: pl.DataFrame) -> pl.Series:
 
 
 def words_shared(pairs: pl.DataFrame, words_within: pl.DataFrame) -> pl.Series:
-    """Return for each pair how many words are shared, of those given that stand anywhere in the lowered text."""
-    needed = by_text(pairs.join(words_within, on="pair", how="semi"), has=text.words(pl.col("text")))
-    tests = words_within.join(needed.select("pair", "has"), on="pair")
-    return number(tests.filter(pl.col("words").is_in(pl.col("has"))), pairs)
+    """Return for each pair how many words are shared, of those given that stand anywhere in the lowered text.
+
+    Where no hyphen stands beside a word and all else is ASCII, it is one of the text's words if neither a letter, a
+    digit nor `_` stands beside it. Only elsewhere the text is cut into words, at ten times the cost.
+    """
+    tests = words_within.join(pairs.select("pair", "text_at", "text"), on="pair")
+    clear, other = split(tests, _clear())
+    apart = by_text(clear, apart=text.apart(pl.col("lowered")))
+    blank = pl.lit(" ")
+    has = apart.filter(pl.col("apart").str.contains(pl.concat_str(blank, "words", blank), literal=True))
+    cut = by_text(other, has=text.words(pl.col("text")))
+    return number(pl.concat([has.select("pair"), cut.filter(pl.col("words").is_in("has")).select("pair")]), pairs)
+
+
+def _clear() -> pl.Expr:
+    lowered, word, hyphen = pl.col("lowered"), pl.col("words"), pl.lit("-")
+    beside_hyphen = lowered.str.contains(pl.concat_str(hyphen, word), literal=True) | lowered.str.contains(
+        pl.concat_str(word, hyphen), literal=True
+    )
+    return text.is_ascii(lowered) & ~beside_hyphen & ~word.str.ends_with("-")

@@ -23,7 +23,7 @@ from scorer.metrics.pairs import (
 from scorer.parameters import GoldList, Share, Words
 from scorer.reference import Answer, Attempt, Judged, ascii_shape, overlap, tokens, words
 
-FIRST_CHINESE, FIRST_CHARACTERS = 64, 250
+FIRST_CHINESE, FIRST_CHARACTERS = 32, 250
 """How much of a response is looked at for a proof that it has more tokens than a source."""
 
 _CENTURY = re.compile(r"\b(19|20)[0-9]{2}\b", re.ASCII)
@@ -110,17 +110,13 @@ class SourceRecall:
         mentioned, left = split(pairs, pl.col("pair").is_in(named["pair"].unique().implode()))
         found = [mentioned]
 
-        # Bounds first. A bigram that stands in the response itself is one of its Chinese characters alone too. A word
-        # between blanks that ends in a letter is a word of the response; elsewhere it may be a part of a longer one.
-        sure, open_ = split(within, _between_blanks())
-        words_sure, words_open = number(sure, left), number(open_, left)
-        left = left.with_columns(shared=number(tokens_within(left, "bigrams", "text"), left) + words_sure)
-        left = left.with_columns(words_sure=words_sure, words_open=words_open)
+        # Bounds first. A bigram that stands in the response itself is one of its Chinese characters alone too.
+        left = left.with_columns(shared=number(tokens_within(left, "bigrams", "text"), left))
         mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
         found.append(mentioned)
 
         left = with_chinese(left)
-        left = left.with_columns(shared=bigrams_shared(left) + left["words_sure"])
+        left = left.with_columns(shared=bigrams_shared(left), words_open=number(within, left))
         mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
         found.append(mentioned)
 
@@ -129,7 +125,7 @@ class SourceRecall:
         left = by_text(left, least=_least_tokens())
         smaller = pl.min_horizontal("least", "wanted")
         left = left.filter(self._enough(pl.col("shared") + pl.col("words_open"), smaller))
-        left = left.with_columns(pl.col("shared") + words_shared(left, open_))
+        left = left.with_columns(pl.col("shared") + words_shared(left, within))
         mentioned, left = split(left, self._enough(pl.col("shared"), pl.col("wanted")))
         found.append(mentioned)
         left = left.filter(pl.col("least") < pl.col("wanted"))
@@ -139,12 +135,6 @@ class SourceRecall:
 
     def _enough(self, shared: pl.Expr, smaller: pl.Expr) -> pl.Expr:
         return enough(shared, smaller, self.overlap)
-
-
-def _between_blanks() -> pl.Expr:
-    word = pl.col("words")
-    blank = pl.lit(" ")
-    return pl.col("lowered").str.contains(pl.concat_str(blank, word, blank), literal=True) & ~word.str.ends_with("-")
 
 
 def _least_tokens() -> pl.Expr:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import polars as pl
+from polars import selectors as cs
 
 from scorer import text
 from scorer.metrics.base import Batch, Values, count, not_blank, one_row_each, share
@@ -90,9 +91,9 @@ class UnitMatch:
     # ---- a batch ----
 
     def compile(self, items: pl.DataFrame) -> pl.DataFrame:
-        """Return lists with one entry a statement: `statement` and its tokens, `bigrams`, `words`, `wanted`."""
+        """Return lists with one entry a statement: `statement`, its id and its tokens, `bigrams`, `words`, `wanted`."""
         statements = compile_tokens(not_blank(items, self.gold, "statement"), "statement")
-        return one_row_each(statements, items.height)
+        return one_row_each(statements.with_row_index("statement_id"), items.height)
 
     def match(self, batch: Batch, compiled: pl.DataFrame) -> pl.DataFrame:
         """Return a row a hit: `row`, `text_at` (the unit), `repeats` (how often the answer has it), `statement_at`."""
@@ -106,7 +107,7 @@ class UnitMatch:
         units = units.with_columns(lowered=text.lowered(units["text"]))
         statements = batch.gold(compiled)
         weights = statements.select("row", tests=pl.col("statement").list.join("").str.len_chars())
-        statements = statements.explode("statement", "bigrams", "words", "wanted").with_row_index("statement_at")
+        statements = statements.explode(cs.exclude("row")).with_row_index("statement_at")
         hits = [
             self._hits(some.join(statements, on="row", maintain_order="left"))
             for some in _slices(units.join(weights, on="row", maintain_order="left"))
@@ -116,16 +117,14 @@ class UnitMatch:
     def _hits(self, pairs: pl.DataFrame) -> pl.DataFrame:
         """Return the pairs of unit and statement that are hits: each test sees what the cheaper ones left open.
 
-        A run makes the texts share the bigrams that it holds itself, since its Chinese characters are neighbours once
-        all else is dropped. So runs that hold some come after the tokens, and few pairs share enough to be tried. Runs
-        that hold none come first: two English sentences mostly share one, and then their words need not be compared.
+        A run with a bigram makes the texts share that bigram, since its Chinese characters are neighbours once all else
+        is dropped. So such runs come after the tokens, and few pairs share enough to be tried. Runs without one come
+        first: two English sentences mostly share one, and then their words need not be compared.
         """
         left = pairs.with_row_index("pair")
-        chinese, other = split(self._runs(left), pl.col("held_bigrams") > 0)
-        common, rare = split(other, pl.col("rank") < FIRST_RUNS)
-        left = left.with_columns(shared=pl.lit(0, dtype=pl.Int64))
+        chinese, other = split(self._runs(left), pl.col("chinese"))
         hits = []
-        for some in (common, rare):
+        for some in _commonest_first(other):
             hit, left = _split_by_run(left, some)
             hits.append(hit)
 
@@ -149,18 +148,11 @@ class UnitMatch:
         return enough(pl.col("shared"), smaller, self.overlap)
 
     def _runs(self, pairs: pl.DataFrame) -> pl.DataFrame:
-        """Return each statement's runs: `statement`, `run`, `rank` (from 0) and how many `held_bigrams` it makes.
-
-        The run that most statements have is the first: likely to stand in a unit too, so few tests decide most pairs.
-        """
-        run = pl.col("run")
+        """Return each statement's runs: `statement_id`, `run`, and whether it is `chinese`: holds a bigram itself."""
+        runs = text.runs(pl.col("statement"), self.run).alias("run")
+        statements = pairs.select("statement_id", "statement").unique("statement_id")
         return (
-            pairs.select("statement")
-            .unique()
-            .with_columns(run=text.runs(pl.col("statement"), self.run))
-            .explode("run")
-            .with_columns(held_bigrams=text.bigrams(run).list.len(), common=pl.len().over("run"))
-            .with_columns(rank=pl.col("common").rank("ordinal", descending=True).over("statement") - 1)
+            statements.select("statement_id", runs).explode("run").with_columns(chinese=text.has_bigram(pl.col("run")))
         )
 
 
@@ -176,12 +168,20 @@ class _Pair(NamedTuple):
         return UnitJudged(self.unit, self.gold, self.hit, shared, self.overlap, self.shared_run)
 
 
+def _commonest_first(runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return of each statement's runs the few that most statements have, and the others.
+
+    Those stand in most units too, so few tests decide most pairs.
+    """
+    by_number = runs.with_columns(number=pl.len().over("run")).sort("number", descending=True, maintain_order=True)
+    return split(by_number, pl.int_range(pl.len()).over("statement_id") < FIRST_RUNS)
+
+
 def _split_by_run(pairs: pl.DataFrame, runs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the pairs whose unit holds one of the statement's runs, and the others."""
     if runs.is_empty():
         return pairs.clear(), pairs
-    tests = pairs.select("pair", "text", "statement", "shared").join(runs, on="statement")
-    tests = tests.filter(pl.col("shared") >= pl.col("held_bigrams"))
+    tests = pairs.select("pair", "text", "statement_id").join(runs.select("statement_id", "run"), on="statement_id")
     hit = tests.filter(pl.col("text").str.contains(pl.col("run"), literal=True)).select("pair")
     return pairs.join(hit, on="pair", how="semi"), pairs.join(hit, on="pair", how="anti")
 

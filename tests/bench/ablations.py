@@ -45,7 +45,8 @@ ABLATIONS: dict[str, list[Change]] = {
         (sources, "with_chinese", _chinese_of_all),
         (units, "with_chinese", _chinese_of_all),
     ],
-    "a word between blanks is a word": [(sources, "_between_blanks", _never)],
+    "Chinese characters of long texts byte by byte": [(text, "_LONG", WITHOUT_LIMIT)],
+    "a word of ASCII text that nothing touches is a word": [(pairs, "_clear", _never)],
     "a proof that the response has tokens enough": [(sources, "_least_tokens", _no_token)],
 }
 
