@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from scorer import aggregate, pipeline
+from scorer import aggregate
 from scorer.aggregate import Data
 from scorer.errors import UsageError
 from scorer.explain import Explainer, Explanation
 from scorer.formats import html_table, html_text
 from scorer.ingest.sources import arrow_table
-from scorer.pipeline import score
+from scorer.pipeline import score, stored
 from scorer.report import Report
 from scorer.report.comparison import comparison_html
 from scorer.store import Store
@@ -115,7 +115,7 @@ class OpenStore:
 
     def report(self, run: str | None = None, scorer: str | None = None) -> Report:
         """Return the report of a run, its tables as frames. Raises UsageError where a run or scorer must be named."""
-        return pipeline.report(self.path, run_id=run, scorer=scorer)
+        return stored.report(self.path, run_id=run, scorer=scorer)
 
     def charts(
         self, run: str | None = None, scorer: str | None = None, baseline: str | None = None

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 import scorer
-from scorer import pipeline
 from scorer.errors import InputError, UsageError
 from scorer.explain.printing import explanation_text
+from scorer.pipeline import stored
 from scorer.pipeline.judging import import_judgements
 from scorer.tables import TABLES
 from tests.conftest import REPO, SAMPLE
@@ -187,7 +187,7 @@ def test_what_is_open_stays_while_somebody_scores_again(tmp_path: Path) -> None:
 
 
 def test_summary_comparison_and_explanation_are_those_of_the_pipeline(results: scorer.OpenStore, store: Path) -> None:
-    report = pipeline.report(store)
+    report = stored.report(store)
     overall = results.summary().filter(pl.col("stratum").is_null())
     assert dict(overall.select("system", "mean").iter_rows())
     for metric, system, mean in report.overall.select("metric", "system", "mean").iter_rows():
@@ -195,7 +195,7 @@ def test_summary_comparison_and_explanation_are_those_of_the_pipeline(results: s
     assert results.report().overall.equals(report.overall)
     compared = results.compare(baseline="direct_answer")
     assert compared.comparisons.equals(scorer.compare(store, baseline="direct_answer").comparisons)
-    assert results.explain("E01-evidence_agent-1") == pipeline.explain(store, "E01-evidence_agent-1")
+    assert results.explain("E01-evidence_agent-1") == stored.explain(store, "E01-evidence_agent-1")
 
 
 def test_a_store_that_is_none_is_an_error(tmp_path: Path) -> None:

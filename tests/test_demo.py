@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scorer import aggregate, pipeline
+from scorer import aggregate
+from scorer.pipeline import stored
 from tests.conftest import Ended, run_scorer
 
 NOTICE = "SIMULATED, harness validation only, not model performance"
@@ -27,7 +28,7 @@ def shown(folder: Path) -> Ended:
 
 def test_the_demo_shows_means_with_intervals_and_a_comparison(shown: Ended, folder: Path) -> None:
     """Every mean and interval is the report's, every sentence that of the comparison; simulated at head and foot."""
-    overall = pipeline.report(folder / "scorer-demo" / "eduevidence").overall
+    overall = stored.report(folder / "scorer-demo" / "eduevidence").overall
     text = " ".join(shown.out.split())
     for mean, low, high in overall.select("mean", "ci_low", "ci_high").iter_rows():
         assert f"{mean:.2f} [{low:.2f}, {high:.2f}]" in text

@@ -16,6 +16,7 @@ from scorer.explain import Explainer, Explanation
 from scorer.explain.marks import Mark, find_lowered
 from scorer.explain.printing import LONGEST_WHOLE, MOST_MARKED, explanation_text
 from scorer.formats import escape_controls
+from scorer.pipeline import stored
 from scorer.pipeline.judging import import_judgements
 from scorer.reference import Answer
 from scorer.store import Store
@@ -38,7 +39,7 @@ def explained(folder: Path, response: str, gold: dict[str, Any] | None = None, *
     golds = folder / "golds.jsonl"
     golds.write_text(json.dumps(gold or GOLD))
     pipeline.score([rows], "eduevidence", folder / "store", golds=golds)
-    return pipeline.explain(folder / "store", "a")
+    return stored.explain(folder / "store", "a")
 
 
 def metric(explanation: Explanation, name: str) -> Any:
@@ -197,7 +198,7 @@ def test_a_stored_value_that_is_not_the_rules_is_called_out(tmp_path: Path) -> N
         pl.when(pl.col("metric") == "decision_calibration").then(0.25).otherwise("value").alias("value")
     )
     wrong.write_parquet(path)
-    explanation = pipeline.explain(tmp_path / "store", "a")
+    explanation = stored.explain(tmp_path / "store", "a")
     assert "decision_calibration" in explanation.scorers[0].notes[0]
     assert not metric(explanation, "decision_calibration").agrees
     assert "these rules give 1" in explanation_text(explanation).plain
@@ -211,7 +212,7 @@ def answered(folder: Path, response: str, **gold: list[str]) -> Explanation:
     attempts = pl.DataFrame({"attempt_id": ["a"], "task_id": ["q"], "system": ["s"], "response": [response]})
     golds = pl.DataFrame({"id": ["q"], **{name: [items] for name, items in gold.items()}})
     pipeline.score(attempts, "qa", folder / "store", golds=golds)
-    return pipeline.explain(folder / "store", "a")
+    return stored.explain(folder / "store", "a")
 
 
 def test_a_number_is_shown_with_what_the_reference_allows(tmp_path: Path) -> None:
@@ -278,26 +279,26 @@ def test_a_pack_of_ones_own_is_found_by_its_folder_and_held_to_its_hash(own_pack
     store = tmp_path / "store"
     pipeline.score([rows], own_pack, store, golds=golds)
 
-    unexplained = pipeline.explain(store, "a").scorers[0]
+    unexplained = stored.explain(store, "a").scorers[0]
     assert "name the folder of the pack with --pack" in unexplained.notes[0]
     assert [each.value for each in unexplained.metrics] == [None] * 6
 
-    known = pipeline.explain(store, "a", pack=own_pack).scorers[0]
+    known = stored.explain(store, "a", pack=own_pack).scorers[0]
     assert known.notes == ()
     assert all(each.agrees and each.value is not None for each in known.metrics)
 
     text = (own_pack / "pack.toml").read_text().replace("overlap = 0.20", "overlap = 0.90", 1)
     (own_pack / "pack.toml").write_text(text)
-    assert "its hash differs" in pipeline.explain(store, "a", pack=own_pack).scorers[0].notes[0]
+    assert "its hash differs" in stored.explain(store, "a", pack=own_pack).scorers[0].notes[0]
 
     with pytest.raises(UsageError, match="scored nothing in run"):
-        pipeline.explain(store, "a", pack="eduevidence")
+        stored.explain(store, "a", pack="eduevidence")
 
 
 def test_an_unknown_attempt_names_the_nearest(tmp_path: Path) -> None:
     explained(tmp_path, "x")
     with pytest.raises(UsageError, match="no attempt 'aa'; did you mean 'a'"):
-        pipeline.explain(tmp_path / "store", "aa")
+        stored.explain(tmp_path / "store", "aa")
 
 
 # --- judges -----------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from prompt_toolkit.document import Document
 from scorer import pipeline
 from scorer.cli.prompt import MOST_CHARACTERS, MOST_ROWS, SqlCompleter, is_complete
 from scorer.errors import ExitCode
+from scorer.pipeline import stored
 from scorer.tables import TABLES
 from tests.conftest import REPO, SAMPLE, run_scorer
 
@@ -286,7 +287,7 @@ def test_when_enter_runs_what_was_typed() -> None:
 
 def test_ctrl_c_during_a_query_is_an_interruption_and_no_fault(store: Path) -> None:
     """What DuckDB makes of the signal comes out as KeyboardInterrupt, and the session can be used again."""
-    with pipeline.sql_session(store) as session:
+    with stored.sql_session(store) as session:
         main = threading.main_thread().ident
         assert main is not None
         threading.Timer(0.5, signal.pthread_kill, [main, signal.SIGINT]).start()

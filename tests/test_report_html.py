@@ -17,6 +17,7 @@ import pytest
 from scorer import pipeline
 from scorer.errors import UsageError
 from scorer.pipeline import results as making
+from scorer.pipeline import stored
 from scorer.pipeline.results import results
 from scorer.report import SIMULATED
 from scorer.report.charts import Scale, fonts_for, pictures, png, questions, svg, write_files
@@ -371,7 +372,7 @@ def test_differences_of_questions_average_to_those_of_the_comparison(sample: Res
 
 def test_disagreement_counts_questions_whose_repeats_differ(sample: Results, tmp_path: Path) -> None:
     row = sample.disagreement.filter(metric="scope_calibration", system="direct_answer").row(0, named=True)
-    scores = pipeline.sql(
+    scores = stored.sql(
         sample_store(tmp_path / "store"),
         "select count(*) filter (where n > 1), count(*) filter (where n > 1 and low < high) from (select task_id, "
         "count(value) as n, min(value) as low, max(value) as high from scores where metric = 'scope_calibration' "

@@ -46,6 +46,7 @@ def _eduevidence(store: Path, command: str) -> None:
     from scorer import aggregate, assets, pipeline
     from scorer.cli.console import terminal_width
     from scorer.formats import text_table
+    from scorer.pipeline import stored
 
     sample = assets.datasets_folder() / EDUEVIDENCE / "sample"
     _section("EduEvidence: answers against gold annotations")
@@ -54,7 +55,7 @@ def _eduevidence(store: Path, command: str) -> None:
     print(f"read {account.read} attempts, scored {account.scored}; the results lie in {store}")
     for reason, count in sorted(account.unscored.items()):
         print(f"  {count} unscored: {reason}")
-    report = pipeline.report(store)
+    report = stored.report(store)
     print(f"\n{report.notice}\nMean of each question's repeats, then over questions, with its 95% interval:\n")
     print(text_table(_means(report.overall), terminal_width()))
     _show(f"{command} compare {store} --systems {' '.join(_SYSTEMS)}")
@@ -63,9 +64,10 @@ def _eduevidence(store: Path, command: str) -> None:
 
 
 def _gis_bench(store: Path, command: str) -> None:
-    from scorer import aggregate, assets, pipeline
+    from scorer import aggregate, assets
     from scorer.cli.console import terminal_width
     from scorer.formats import text_table
+    from scorer.pipeline import stored
     from scorer.pipeline.judging import import_judgements
     from scorer.report.judged import leaderboard_tables
 
@@ -76,7 +78,7 @@ def _gis_bench(store: Path, command: str) -> None:
     account = import_judgements([judgements], GIS_BENCH, store, tasks=tasks)
     counted = ", ".join(f"{count} {status}" for status, count in sorted(account.statuses.items()))
     print(f"read {sum(account.statuses.values())} evaluations: {counted}; the results lie in {store}")
-    report = pipeline.report(store)
+    report = stored.report(store)
     print(f"\n{report.notice}\n")
     if report.leaderboard is not None:
         title, board = next(iter(leaderboard_tables(report.leaderboard, report.metrics)))

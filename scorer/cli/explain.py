@@ -24,13 +24,13 @@ def explain(
 
     Example: scorer explain results Q01-B2_standard_agent-a1
     """
-    from scorer import pipeline
     from scorer.cli.console import emit, one_of
     from scorer.explain.printing import explanation_text
     from scorer.formats import json_text
+    from scorer.pipeline import stored
 
     one_of("--format", format, FORMATS)
-    explanation = pipeline.explain(store, attempt_id, run_id=run, pack=pack)
+    explanation = stored.explain(store, attempt_id, run_id=run, pack=pack)
     if format == "json":
         emit(json_text(explanation.as_dict(), indent=2) + "\n", None)
     elif sys.stdout.isatty():

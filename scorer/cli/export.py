@@ -24,8 +24,8 @@ def export(
 
     Example: scorer export results scores --to scores.csv --bom --safe
     """
-    from scorer import pipeline
     from scorer.cli.console import say
+    from scorer.pipeline import stored
 
-    rows = pipeline.export(store, table, to, run_id=run, bom=bom, safe=safe)
+    rows = stored.export(store, table, to, run_id=run, bom=bom, safe=safe)
     say(f"{to}: {rows:,} rows of {table}")

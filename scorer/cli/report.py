@@ -33,9 +33,9 @@ def report(
 
     Example: scorer report results --format html --to report.html
     """
-    from scorer import pipeline
     from scorer.cli.console import emit, one_of, terminal_width
     from scorer.formats import json_text
+    from scorer.pipeline import stored
     from scorer.report import to_json, to_markdown, to_text
 
     one_of("--format", format, FORMATS)
@@ -47,9 +47,9 @@ def report(
             emit(page, to)
             return
     if format == "eduevidence":
-        emit(pipeline.eduevidence_report(source, run_id=run), to)
+        emit(stored.eduevidence_report(source, run_id=run), to)
         return
-    made = pipeline.report(source, run_id=run, scorer=scorer)
+    made = stored.report(source, run_id=run, scorer=scorer)
     if format == "text":
         emit(to_text(made, terminal_width() if to is None else None), to)
     else:

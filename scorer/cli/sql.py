@@ -33,8 +33,9 @@ def sql(
 
     Example: scorer sql results "select system, metric, avg(value) from scores group by all order by all"
     """
-    from scorer import formats, pipeline
+    from scorer import formats
     from scorer.cli.console import emit, one_of, terminal_width
+    from scorer.pipeline import stored
 
     one_of("--format", format, FORMATS)
     if sum((query is not None, file is not None, tables)) > 1:
@@ -45,7 +46,7 @@ def sql(
             return
         query = _decoded(sys.stdin.buffer.read(), "standard input")
     text = _decoded(_read(file), str(file)) if file else query
-    rows = pipeline.sql(store, None if tables else text, allow_external=allow_external)
+    rows = stored.sql(store, None if tables else text, allow_external=allow_external)
     if format == "parquet":
         _emit_parquet(rows, to)
         return
@@ -59,13 +60,13 @@ def sql(
 
 
 def _prompt(store: Path, *, allow_external: bool) -> None:
-    from scorer import pipeline
     from scorer.cli.prompt import run_prompt
+    from scorer.pipeline import stored
 
     if not sys.stdout.isatty():
         raise UsageError("a prompt needs a terminal; give a query, -f FILE or --tables")
-    with pipeline.sql_session(store, allow_external=allow_external) as session:
-        run_prompt(session, pipeline.sql(store, None).drop("columns"))
+    with stored.sql_session(store, allow_external=allow_external) as session:
+        run_prompt(session, stored.sql(store, None).drop("columns"))
 
 
 def _read(file: Path) -> bytes:

@@ -27,13 +27,14 @@ class Cost:
 def run(*arguments: object, environment: dict[str, str] | None = None) -> Cost:
     """Run `scorer` with these arguments and wait for it; raise with what it said if it fails."""
     command = [sys.executable, "-m", "scorer", *map(str, arguments)]
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as installed
     with tempfile.TemporaryFile() as said:
         started = time.perf_counter()
         child = subprocess.Popen(
             command,
             stdout=said,
             stderr=said,
-            env=os.environ | {"PYTHONPATH": str(REPO)} | (environment or {}),
+            env=inherited | {"PYTHONPATH": str(REPO)} | (environment or {}),
         )
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - started
