@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,27 @@ from scorer.ingest.text import UnreadableError, keep_surrogates, parse_json, typ
 from scorer.packs import Golds
 from scorer.tables import GOLDS
 
-_COLUMNS = ("task_id", "field", "position", "value")
 
-Item = tuple[str, str, int, str]
-"""One row of the table golds, without run_id."""
+@dataclass
+class _Rows:
+    """Rows of the table golds, column by column, without run_id."""
+
+    task_ids: list[str] = field(default_factory=list)
+    fields: list[str] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+
+    def add(self, task_id: str, name: str, texts: list[str]) -> None:
+        """Add the texts of one field of one gold, in their order."""
+        self.task_ids += [task_id] * len(texts)
+        self.fields += [name] * len(texts)
+        self.positions += range(len(texts))
+        self.values += map(keep_surrogates, texts)
+
+    def frame(self) -> pl.DataFrame:
+        """Return the rows as a frame."""
+        columns = {"task_id": self.task_ids, "field": self.fields, "position": self.positions, "value": self.values}
+        return pl.DataFrame(columns, schema={name: GOLDS.columns[name] for name in columns})
 
 
 @dataclass(frozen=True)
@@ -51,8 +68,8 @@ def read_golds(place: Any, form: Golds) -> pl.DataFrame:
     for another form.
     """
     problems: list[Problem] = []
-    seen: dict[str, _Found] = {}
-    items: list[Item] = []
+    seen: dict[str, str] = {}
+    rows = _Rows()
     for found in _golds(place, form, problems):
         task_id = _task_id(found, form, problems)
         if task_id is None:
@@ -60,13 +77,12 @@ def read_golds(place: Any, form: Golds) -> pl.DataFrame:
         if task_id in seen:
             message = f"a second gold for {task_id!r}; the first is {seen[task_id]}; keep one"
             problems.append(found.problem("", message))
-        seen[task_id] = found
-        items.append((task_id, "id", 0, task_id))
-        items += _items(found, task_id, form, problems)
+        seen[task_id] = str(found)
+        rows.add(task_id, "id", [task_id])
+        _add_fields(rows, found, task_id, form, problems)
     if problems:
         raise InputError(problems)
-    frame = pl.DataFrame(items, schema={name: GOLDS.columns[name] for name in _COLUMNS}, orient="row")
-    return frame.sort("task_id", "field", "position")
+    return rows.frame().sort("task_id", "field", "position")
 
 
 def _golds(place: Any, form: Golds, problems: list[Problem]) -> Iterator[_Found]:
@@ -143,16 +159,15 @@ def _task_id(found: _Found, form: Golds, problems: list[Problem]) -> str | None:
     return keep_surrogates(task_id)
 
 
-def _items(found: _Found, task_id: str, form: Golds, problems: list[Problem]) -> Iterator[Item]:
-    for field in form.lists:
-        for position, text in enumerate(_texts(found, field, form, problems)):
-            yield task_id, field, position, keep_surrogates(text)
-    for field in form.texts:
-        value = found.gold.get(field)
+def _add_fields(rows: _Rows, found: _Found, task_id: str, form: Golds, problems: list[Problem]) -> None:
+    for name in form.lists:
+        rows.add(task_id, name, list(_texts(found, name, form, problems)))
+    for name in form.texts:
+        value = found.gold.get(name)
         if isinstance(value, str):
-            yield task_id, field, 0, keep_surrogates(value)
+            rows.add(task_id, name, [value])
         elif value is not None:
-            problems.append(found.problem(field, f"must be text, this is {type_name(value)}"))
+            problems.append(found.problem(name, f"must be text, this is {type_name(value)}"))
 
 
 def _texts(found: _Found, field: str, form: Golds, problems: list[Problem]) -> Iterator[str]:

@@ -17,7 +17,8 @@ from scorer import text
 
 def compile_tokens(items: pl.DataFrame, item: str) -> pl.DataFrame:
     """Return `items` with the columns `bigrams`, `words` and `wanted` of the texts in column `item`."""
-    tokens = items.with_columns(bigrams=text.bigrams(pl.col(item)), words=text.words(pl.col(item)))
+    tokens = items.with_columns(bigrams=text.chinese(pl.col(item)), words=text.words(pl.col(item)))
+    tokens = tokens.with_columns(text.runs(pl.col("bigrams"), 2))
     wanted = pl.col("bigrams").list.len() + pl.col("words").list.len()
     return tokens.with_columns(wanted=wanted.cast(pl.Int64))
 
