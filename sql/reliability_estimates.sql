@@ -5,7 +5,7 @@
 -- order move a digit.
 with
 
-wanted as (
+ks as (
     select
         benchmark,
         scorer,
@@ -14,6 +14,14 @@ wanted as (
         unnest(coalesce($ks::bigint[], range(1, greatest(max(n_scored), 1) + 1))) as k
     from verdicts
     group by benchmark, scorer, metric, side
+),
+
+-- A number for each k of a metric of a side: grouping the chances by their names takes twice the time.
+wanted as (
+    select
+        *,
+        row_number() over (order by benchmark, scorer, metric, side, k) as wanted_id
+    from ks
 ),
 
 -- What the scored repeats say; and what all would say, had the missing ones failed, or passed: where none is missing
@@ -34,7 +42,11 @@ cases as (
 -- C(n, k) is n! / (k! (n - k)!), and lgamma(n + 1) the logarithm of n!; k! cancels out.
 chances as (
     select
-        * exclude (c),
+        wanted_id,
+        cluster,
+        outcome,
+        threshold,
+        n,
         case
             when k > n then null
             when n - c < k then 1
@@ -56,12 +68,8 @@ questions_of_k as (
 
 means as (
     select
-        benchmark,
-        scorer,
-        metric,
-        side,
+        wanted_id,
         threshold,
-        k,
         measure,
         count(chance) filter (where outcome = 'scored') as n_questions,
         count(*) filter (where outcome = 'scored') - n_questions as n_dropped,
@@ -71,46 +79,45 @@ means as (
         coalesce(list_avg(list_sort(list(chance) filter (where outcome = 'worst'))), mean) as bound_low,
         coalesce(list_avg(list_sort(list(chance) filter (where outcome = 'best'))), mean) as bound_high
     from questions_of_k
-    group by benchmark, scorer, metric, side, threshold, k, measure
+    group by wanted_id, threshold, measure
 ),
 
 deviations as (
     select
-        benchmark,
-        scorer,
-        metric,
-        side,
-        k,
+        wanted_id,
         measure,
         questions_of_k.cluster,
         list_sum(list_sort(list(questions_of_k.chance - means.mean))) as deviation
     from questions_of_k
-    inner join means using (benchmark, scorer, metric, side, k, measure)
+    inner join means using (wanted_id, measure)
     where questions_of_k.outcome = 'scored' and questions_of_k.chance is not null
-    group by benchmark, scorer, metric, side, k, measure, questions_of_k.cluster
+    group by wanted_id, measure, questions_of_k.cluster
 ),
 
 spread as (
     select
-        benchmark,
-        scorer,
-        metric,
-        side,
-        k,
+        wanted_id,
         measure,
         list_sum(list_sort(list(power(deviation, 2)))) as sum_of_squares
     from deviations
-    group by benchmark, scorer, metric, side, k, measure
+    group by wanted_id, measure
 )
 
 select
-    row_number() over (order by benchmark, scorer, metric, side, k, measure) as row_id,
-    means.*,
+    row_number() over (order by wanted_id, measure) as row_id,
+    wanted.benchmark,
+    wanted.scorer,
+    wanted.metric,
+    wanted.side,
+    means.threshold,
+    wanted.k,
+    means.* exclude (wanted_id, threshold),
     sqrt(means.n_groups / nullif(means.n_groups - 1, 0) * spread.sum_of_squares) / means.n_questions as se,
     -- An attempt passes or fails: each is at an edge of the scale.
     true as has_range,
     0 as least_value,
     1 as greatest_value
 from means
-left join spread using (benchmark, scorer, metric, side, k, measure)
+inner join wanted using (wanted_id)
+left join spread using (wanted_id, measure)
 order by row_id
