@@ -31,7 +31,7 @@ class Sides:
 
 def sides_of(data: Data, *, pool_runs: bool = False) -> Sides:
     """Return every side that the data hold: each system in each run, or with `pool_runs` in all its runs together."""
-    found = data.scores.select("benchmark", "run_id", "system").unique().sort("benchmark", "system", "run_id")
+    found = data.once("members", lambda: _found(data.scores))
     if pool_runs:
         key = ["benchmark", "system"]
         sides = found.group_by(key, maintain_order=True).agg(
@@ -45,6 +45,10 @@ def sides_of(data: Data, *, pool_runs: bool = False) -> Sides:
     return Sides(
         sides.select("side", "benchmark", "run_id", "system"), members.select("side", "benchmark", "run_id", "system")
     )
+
+
+def _found(scores: pl.DataFrame) -> pl.DataFrame:
+    return scores.select("benchmark", "run_id", "system").unique().sort("benchmark", "system", "run_id")
 
 
 def find_sides(sides: Sides, name: str) -> list[int]:
