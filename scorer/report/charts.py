@@ -411,11 +411,15 @@ def question_differences(differences_: pl.DataFrame, metrics: Sequence[Scale]) -
     """
     shown, names = metrics[:MOST_METRICS], _pair_names(differences_)
     columns = _balanced(len(shown), 3)
+    values = differences_.select("metric", "system_a", "system_b", "difference").partition_by(
+        "metric", "system_a", "system_b", as_dict=True, include_key=False
+    )
+    none = differences_.clear()
     panels = []
     for first in range(0, len(shown), columns):
         for line, (pair, name) in enumerate(names.items()):
             for number, metric in enumerate(shown[first : first + columns]):
-                mine = differences_.filter(metric=metric.name, system_a=pair[0], system_b=pair[1])["difference"]
+                mine = values.get((metric.name, *pair), none)["difference"]
                 panels.append(_sorted_bars(mine, metric, "" if line else metric.title, "" if number else name))
     return _grid(panels, columns=columns, spacing=16)
 
