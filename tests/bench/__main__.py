@@ -27,7 +27,7 @@ from scorer import packs, reference
 from scorer.score import compile_golds, score_batch
 from tests.bench import ablations, inputs, seed, statistics
 from tests.bench.corpora import BYTES, LANGUAGES, Corpus
-from tests.bench.measure import Cost, Tables, median_cost, run
+from tests.bench.measure import Cost, Tables, median_cost, run, seconds_of
 from tests.parity import vectors
 from tests.test_score import ANSWERS as HOSTILE
 from tests.test_score import GOLD, SIZE
@@ -110,6 +110,7 @@ class Bench:
         )
         self.speed()
         self.growth()
+        self.golds()
         self.inputs()
         self.hostile()
         self.statistics()
@@ -146,7 +147,7 @@ class Bench:
         return [(threads, median_cost(taken), median(base)) for threads, taken in costs.items()]
 
     def growth(self) -> None:
-        """Measure the time an answer over the number of golds and the length of answers, and compiling golds."""
+        """Measure the time an answer over the number of golds and the length of answers."""
         answers = self.options.answers[0]
         threads = max(self.options.threads)
         rows = []
@@ -170,13 +171,23 @@ class Bench:
             )
         self.tables.table(f"Growth ({answers:,} Chinese answers)", ["", "µs an answer", "MB/s", "peak MB"], rows)
 
-        golds = Corpus("chinese", 0, questions=answers).golds()
-        taken = []
-        for _ in range(self.options.turns):
-            started = time.perf_counter()
-            compile_golds(PACK, golds)
-            taken.append(time.perf_counter() - started)
-        self.tables.text(f"Compiling a gold takes {median(taken) / answers * 1e6:.0f} µs ({answers:,} golds).")
+    def golds(self) -> None:
+        """Measure the kernel alone on the same number of answers beside few golds and many, and compiling golds."""
+        rows = []
+        for questions in (30, self.options.answers[-1]):
+            corpus = Corpus("chinese", BASELINE_ANSWERS, questions=questions)
+            golds, answers = corpus.golds(), pl.concat(corpus.batches())
+            compiling = median(
+                seconds_of(lambda golds=golds: compile_golds(PACK, golds)) for _ in range(self.options.turns)
+            )
+            compiled = compile_golds(PACK, golds)
+            scoring = [
+                seconds_of(lambda answers=answers, compiled=compiled: score_batch(answers, compiled))
+                for _ in range(5 * self.options.turns)
+            ]
+            figures = (median(scoring) / BASELINE_ANSWERS, compiling / questions)
+            rows.append([f"{questions:,}", *(f"{figure * 1e6:,.0f}" for figure in figures)])
+        self.tables.table("Golds", ["questions", "kernel: µs an answer", "compiling: µs a gold"], rows)
 
     def inputs(self) -> None:
         """Measure the parts of the path beside the kernel: reading each form, golds, writing."""
@@ -197,9 +208,7 @@ class Bench:
         for kind, made in HOSTILE.items():
             attempts, golds = vectors.tables_of([(made(SIZE), GOLD)])
             compiled = compile_golds(PACK, golds)
-            started = time.perf_counter()
-            score_batch(attempts, compiled)
-            taken[kind] = time.perf_counter() - started
+            taken[kind] = seconds_of(lambda attempts=attempts, compiled=compiled: score_batch(attempts, compiled))
         slowest = sorted(taken, key=lambda kind: -taken[kind])[:5]
         rows = [[kind, f"{taken[kind]:.2f}"] for kind in slowest]
         self.tables.table(

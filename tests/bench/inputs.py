@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from scorer import ingest, packs
 from scorer.pipeline.scoring import with_run_id
 from scorer.store import RunWriter
 from tests.bench.corpora import Corpus
+from tests.bench.measure import seconds_of
 
 PACK = packs.load("eduevidence")
 COLUMNS = ["attempt_id", "task_id", "system", "repeat", "status", "response"]
@@ -60,19 +60,16 @@ def measured(answers: int, folder: Path) -> Iterator[tuple[str, float]]:
     corpus = Corpus("chinese", answers, questions=answers)
     for form, path in lay_out(corpus, folder).items():
         attempts = ingest.Attempts(ingest.open_sources([path], PACK, folder))
-        yield f"reading {form}", _timed(lambda attempts=attempts: sum(b.attempts.height for b in attempts.batches()))
+        yield (
+            f"reading {form}",
+            seconds_of(lambda attempts=attempts: sum(b.attempts.height for b in attempts.batches())),
+        )
         if form == "parquet":
-            yield f"reading {form} again", _timed(lambda attempts=attempts: list(map(id, attempts.batches())))
+            yield f"reading {form} again", seconds_of(lambda attempts=attempts: list(map(id, attempts.batches())))
             batches = [with_run_id(batch.attempts, "bench") for batch in attempts.batches()]
-            yield "writing the attempts", _timed(lambda batches=batches: _write(batches, folder / "store"))
+            yield "writing the attempts", seconds_of(lambda batches=batches: _write(batches, folder / "store"))
     golds = gold_folder(corpus, folder / "golds")
-    yield "reading golds, a file each", _timed(lambda: ingest.read_golds(golds, PACK.golds))
-
-
-def _timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+    yield "reading golds, a file each", seconds_of(lambda: ingest.read_golds(golds, PACK.golds))
 
 
 def _write(batches: list[pl.DataFrame], store: Path) -> None:

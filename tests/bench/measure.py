@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -43,6 +43,13 @@ def run(*arguments: object, environment: dict[str, str] | None = None) -> Cost:
             said.seek(0)
             raise SystemExit(f"{' '.join(command)}\n{said.read().decode()}")
     return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    """Return how long a piece of work takes in this process."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def median_cost(costs: Sequence[Cost]) -> Cost:
