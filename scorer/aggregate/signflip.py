@@ -32,6 +32,9 @@ MOST_ENUMERATED = 20
 _MOST_EXACT = 2**50
 """Sums up to here are whole numbers in double precision too, with room to add."""
 
+_LONG = 30_000
+"""From this sum of sizes on threads share the counting; short counts wait for one another longer than they take."""
+
 _ROWS_AT_ONCE = 1_000
 
 _SCHEMA = {
@@ -91,7 +94,8 @@ def sign_flips(pairings: pl.DataFrame, bits: Bits, threads: int | None = None) -
     names = common["cluster"].unique().sort()
     tests = dict(_tests(common))
     with ThreadPoolExecutor(threads) as pool:
-        counted = dict(zip(tests, pool.map(exact_p, tests.values()), strict=True))
+        long = {row_id: pool.submit(exact_p, test) for row_id, test in tests.items() if test.sizes.sum() > _LONG}
+    counted = {row_id: long[row_id].result() if row_id in long else exact_p(test) for row_id, test in tests.items()}
     exact = {row_id: p for row_id, p in counted.items() if p is not None}
     left = {row_id: test for row_id, test in tests.items() if row_id not in exact}
     sampled = dict(zip(left, sampled_p(list(left.values()), names, bits), strict=True))
