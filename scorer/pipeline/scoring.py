@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -150,8 +148,7 @@ class _Writing:
         others = self._other_scorers()
         with RunWriter(self.job.store, self.run_id) as writer:
             self._copy(writer, [name for name in others if name < self.job.pack.scorer], groups)
-            with _short_turns():
-                self._score(writer, groups)
+            self._score(writer, groups)
             self._copy(writer, [name for name in others if name > self.job.pack.scorer], groups)
             signature = self._signature(others)
             self._write_small_tables(writer, others, signature)
@@ -328,24 +325,6 @@ class _Writing:
             "tasks": frame_hash(self.job.tasks.sort("task_id"), self.job.strata.sort("task_id", "stratum")),
             "scorers": {**others, self.job.pack.scorer: self.made},
         }
-
-
-_TURN_SECONDS = 0.0005
-
-
-@contextmanager
-def _short_turns() -> Iterator[None]:
-    """Let Python's threads take turns ten times as often as they do by default.
-
-    A worker mostly waits for Polars and needs Python for an instant between two calls; a worker that parses JSON blocks
-    meanwhile would keep it waiting for 5 ms each time. With two workers this saves 7% of the time.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(_TURN_SECONDS)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 _NAMES_LISTED = 10
