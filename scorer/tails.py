@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,8 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 def _each(function: Callable[..., float], *arguments: Some) -> Numbers:
     rows = np.broadcast(*(np.asarray(argument, dtype=np.float64) for argument in arguments))
-    values = [math.nan if any(math.isnan(x) for x in row) else function(*map(float, row)) for row in rows]
+    once = cache(function)  # many pairs of systems have the same number of questions, and a root costs milliseconds
+    values = [math.nan if any(math.isnan(x) for x in row) else once(*map(float, row)) for row in rows]
     return np.array(values, dtype=np.float64).reshape(rows.shape)
 
 

@@ -48,12 +48,13 @@ MOST_PAIRS = 12
 MOST_METRICS = 12
 MOST_LEVELS = 12
 MOST_QUESTIONS = 60
+_FEWEST_QUESTIONS, _MOST_CELLS = 20, 1200
 """What a picture holds at most; the text beside it says what is left out."""
 
 _WIDTH, _PLOT, _CELL, _LINE = 780, 170, 40, 17
 """Points: a picture, the plot of a panel, a cell's width, a line's height."""
 _LONGEST_NAME = 40
-_SHARES = 100
+_BARS = 60
 _SIZE = 11
 _TICK, _CROSS = "M-0.9,0.05L-0.3,0.65L0.9,-0.65", "M-0.6,-0.6L0.6,0.6M-0.6,0.6L0.6,-0.6"
 
@@ -110,7 +111,7 @@ def _pictures(results: Results) -> Iterator[Picture]:
         "Questions and systems, hardest first",
         "One panel a metric, one line a question, one column a system: the figure is the mean of the attempts, and the "
         "more a cell stands out from the paper, the better. A dash is a question without a score."
-        + _part(("questions", len(order), MOST_QUESTIONS), of_systems, of_headline),
+        + _part(("questions", len(order), questions_shown(headline, systems)), of_systems, of_headline),
         questions(results.questions, headline, systems, order),
     )
     for number, stratum in enumerate(results.report.strata, 1):
@@ -130,7 +131,7 @@ def _pictures(results: Results) -> Iterator[Picture]:
             "question-differences",
             "Differences question by question",
             "One panel a pair and metric, one bar a question, sorted: a bar upwards is a question on which the first "
-            "system has more than the second; of more than a hundred questions a bar is a hundredth part."
+            f"system has more than the second; of more than {_BARS} questions {_BARS}, evenly spaced, are drawn."
             + _part(("pairs", pairs, MOST_PAIRS), of_headline),
             question_differences(results.differences, headline),
         )
@@ -350,9 +351,9 @@ def _forest(
 def questions(means: pl.DataFrame, metrics: Sequence[Scale], systems: Sequence[str], order: Sequence[str]) -> Spec:
     """Return a heat map of questions and systems, a panel a metric; rows of `aggregate.questions.question_means`.
 
-    `order` is that of the questions, of which the first MOST_QUESTIONS are shown.
+    `order` is that of the questions, of which the first `questions_shown` are shown.
     """
-    tasks, names = _names(order, MOST_QUESTIONS), _names(systems)
+    tasks, names = _names(order, questions_shown(metrics, systems)), _names(systems)
     shown_means = means.filter(pl.col("task_id").is_in(list(tasks)))
     shown = metrics[:MOST_METRICS]
     widest = max([_CELL * len(names) + 4 * _longest(names.values()), 7 * _longest(metric.title for metric in shown)])
@@ -384,6 +385,12 @@ def questions(means: pl.DataFrame, metrics: Sequence[Scale], systems: Sequence[s
     return _grid(panels, columns=columns, spacing=14)
 
 
+def questions_shown(metrics: Sequence[Scale], systems: Sequence[str]) -> int:
+    """Return how many questions a heat map shows at most: fewer where each has a cell in many panels and columns."""
+    cells = len(metrics[:MOST_METRICS]) * len(systems[:MOST_SYSTEMS])
+    return min(MOST_QUESTIONS, max(_FEWEST_QUESTIONS, _MOST_CELLS // max(cells, 1)))
+
+
 def _stepped(colours: Sequence[str]) -> Spec:
     """Return a colour for no score and for each step."""
     scale = {"domain": list(range(-1, len(STEPS))), "range": list(colours)}
@@ -407,7 +414,7 @@ def _balanced(count: int, most: int) -> int:
 def question_differences(differences_: pl.DataFrame, metrics: Sequence[Scale]) -> Spec:
     """Return each question's difference, sorted, a panel a pair and metric; rows of `Results.differences`.
 
-    Of more than a hundred questions each bar is a hundredth part of them.
+    Of more than _BARS questions so many are drawn, evenly spaced among the sorted.
     """
     shown, names = metrics[:MOST_METRICS], _pair_names(differences_)
     columns = _balanced(len(shown), 3)
@@ -427,8 +434,8 @@ def question_differences(differences_: pl.DataFrame, metrics: Sequence[Scale]) -
 def _sorted_bars(values: pl.Series, metric: Scale, title: str, name: str) -> Spec:
     """Return one panel of question_differences: the metric's title over the first, the pair's name before it."""
     ordered = values.sort(descending=True)
-    if len(ordered) > _SHARES:
-        ordered = ordered.gather([number * (len(ordered) - 1) // (_SHARES - 1) for number in range(_SHARES)])
+    if len(ordered) > _BARS:
+        ordered = ordered.gather([number * (len(ordered) - 1) // (_BARS - 1) for number in range(_BARS)])
     rows = [{"place": place, "difference": value} for place, value in enumerate(ordered)]
     limit = metric.width or max(map(abs, ordered), default=1.0) or 1.0
     axis = {"values": [-limit, 0, limit], "labels": bool(name), "ticks": bool(name), "domain": False}

@@ -10,7 +10,7 @@ import polars as pl
 
 from scorer.formats import cell_text
 from scorer.report import cost_text
-from scorer.report.charts import MOST_QUESTIONS, MOST_SYSTEMS, Scale
+from scorer.report.charts import MOST_SYSTEMS, Scale, questions_shown
 from scorer.report.judged import published_table
 from scorer.report.results import ALPHA, AttemptShown, JudgeQuality, Results
 
@@ -204,8 +204,9 @@ def mcnemar(results: Results) -> Table | None:
 def questions(results: Results, scales: Mapping[str, Scale], places: Mapping[str, str]) -> Table:
     """Return the question means behind the heat map; `places` links questions to their attempts in the page."""
     systems = results.systems[:MOST_SYSTEMS]
-    order = results.hardest["task_id"].to_list()
-    shown = results.questions.filter(pl.col("task_id").is_in(order[:MOST_QUESTIONS]))
+    hardest = results.hardest["task_id"].to_list()
+    order = hardest[: questions_shown([scales[metric] for metric in results.headline], systems)]
+    shown = results.questions.filter(pl.col("task_id").is_in(order))
     means = {(row["task_id"], row["metric"], row["system"]): row["mean"] for row in shown.iter_rows(named=True)}
     lines = [
         Line(
@@ -216,11 +217,11 @@ def questions(results: Results, scales: Mapping[str, Scale], places: Mapping[str
                 for system in systems
             ],
         )
-        for task in order[:MOST_QUESTIONS]
+        for task in order
     ]
     columns = ["Question", *(system for _ in results.headline for system in systems)]
     over = [(metric, len(systems)) for metric in results.headline]
-    left_out = max(len(order) - MOST_QUESTIONS, 0)
+    left_out = len(hardest) - len(order)
     return Table("Mean of each question, hardest first", columns, [Group(None, lines)], over, left_out)
 
 
