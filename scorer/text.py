@@ -137,7 +137,7 @@ def chinese(text: pl.Expr) -> pl.Expr:
 
 
 _LONG = 500
-"""Bytes a text from which counting what is left of each costs less than the pattern."""
+"""Bytes a text: above that, counting what is left of each text costs less than the pattern does."""
 _BYTES_AT_ONCE = 1 << 17
 """How much text is worked on at once: what fits a processor's cache."""
 

@@ -18,9 +18,10 @@ import polars as pl
 from scorer.errors import InputError, Problem
 from scorer.ingest.sources import FAULT, PLACE, Piece, Refused, Source
 from scorer.tables import ATTEMPTS
+from scorer.text import utf8
 
-BATCH_BYTES = 11 << 20
-"""Bytes of response in a batch: enough to keep Polars busy, few enough for a small memory."""
+BATCH_BYTES = 22 << 20
+"""Bytes of response in a batch: enough that a batch's own cost does not count, few enough for a small memory."""
 BATCH_ROWS = 8192
 
 _COLUMNS = [name for name in ATTEMPTS.columns if name not in ("run_id", "input_hash")]
@@ -251,11 +252,9 @@ def _digests(attempts: pl.DataFrame) -> pl.Series:
 
 def _utf8(texts: pl.Series) -> Iterator[memoryview]:
     """Yield the UTF-8 bytes of each text (null: none) as they lie in memory, without making Python text of them."""
-    array = texts.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
-    _, offsets, data = array.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1].tolist()
-    view = memoryview(data) if data is not None else memoryview(b"")
-    return (view[start:end] for start, end in pairwise(ends))
+    offsets, data = utf8(texts)
+    view = memoryview(data)
+    return (view[start:end] for start, end in pairwise(offsets.tolist()))
 
 
 # --- cutting ----------------------------------------------------------------------------------------------------------

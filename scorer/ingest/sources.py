@@ -214,7 +214,7 @@ class Columnar:
             batch = whole.select(list(self.columns))
             for start, length in _bounded(batch):
                 frame = pl.DataFrame(pl.from_arrow(batch.slice(start, length))).rename(self.columns)
-                places = pl.Series(PLACE, [f"row {row + offset + 1}" for offset in range(length)], dtype=pl.String)
+                places = pl.format("row {}", pl.int_range(row + 1, row + 1 + length)).alias(PLACE)
                 yield Piece(self.name, frame.with_columns(places), unused=self.unused)
                 row += length
 

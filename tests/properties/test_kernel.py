@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest.mock import patch
 
 import polars as pl
 from hypothesis import HealthCheck, Phase, given, settings
@@ -104,8 +105,26 @@ def test_text_expressions_agree_with_reference(some: list[str]) -> None:
         assert row["count"] == len(reference.tokens(each))
 
 
-@settings(NO_HURRY, max_examples=100)
-@given(st.lists(texts, min_size=1, max_size=50), st.lists(texts, min_size=1, max_size=5))
+at_the_borders = st.text(st.sampled_from("a。\u4dff\u4e00的\u9fff\ua000\U00010e00"))
+
+
+@settings(NO_HURRY, max_examples=200)
+@given(st.lists(st.one_of(texts, at_the_borders)), st.sampled_from((1, 8, 1 << 17)))
+def test_chinese_characters_are_found_byte_by_byte(some: list[str], at_once: int) -> None:
+    """What is left of long texts are their characters U+4E00-9FFF, however many bytes are worked on at once."""
+    with patch.object(text, "_LONG", -1), patch.object(text, "_BYTES_AT_ONCE", at_once):
+        found = pl.DataFrame({"text": some}, schema={"text": pl.String}).select(text.chinese(pl.col("text")))
+    assert found["text"].to_list() == ["".join(c for c in each if "\u4e00" <= c <= "\u9fff") for each in some]
+
+
+words = st.text(st.sampled_from("abc-_1 .,K\u212aé"))
+
+
+@settings(NO_HURRY, max_examples=200)
+@given(
+    st.one_of(st.lists(texts, min_size=1, max_size=50), st.lists(words, min_size=1, max_size=50)),
+    st.one_of(st.lists(texts, min_size=1, max_size=5), st.lists(words, min_size=1, max_size=5)),
+)
 def test_shared_tokens_are_counted_without_cutting_the_text(units: list[str], statements: list[str]) -> None:
     """Looking in a text for the tokens of another finds as many as both hold."""
     frame = (
