@@ -253,7 +253,7 @@ def _digests(attempts: pl.DataFrame) -> pl.Series:
 def _utf8(texts: pl.Series) -> Iterator[memoryview]:
     """Yield the UTF-8 bytes of each text (null: none) as they lie in memory, without making Python text of them."""
     offsets, data = utf8(texts)
-    view = memoryview(data)
+    view = data.data
     return (view[start:end] for start, end in pairwise(offsets.tolist()))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,17 @@ from pathlib import Path
 from statistics import median
 
 REPO = Path(__file__).resolve().parents[2]
+
+
+_LAUNCHER = """
+import json, os, subprocess, sys, time
+started = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stdout=sys.stderr)
+_, status, usage = os.wait4(child.pid, 0)
+seconds = time.perf_counter() - started
+json.dump([seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, status], sys.stdout)
+"""
+"""A small process in between: Linux counts the memory of whoever starts a process as that process's own."""
 
 
 @dataclass(frozen=True)
@@ -28,21 +39,17 @@ def run(*arguments: object, environment: dict[str, str] | None = None) -> Cost:
     """Run `scorer` with these arguments and wait for it; raise with what it said if it fails."""
     command = [sys.executable, "-m", "scorer", *map(str, arguments)]
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as installed
-    with tempfile.TemporaryFile() as said:
-        started = time.perf_counter()
-        child = subprocess.Popen(
-            command,
-            stdout=said,
-            stderr=said,
-            env=inherited | {"PYTHONPATH": str(REPO)} | (environment or {}),
-        )
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - started
-        child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode:
-            said.seek(0)
-            raise SystemExit(f"{' '.join(command)}\n{said.read().decode()}")
-    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    launched = subprocess.run(
+        [sys.executable, "-S", "-c", _LAUNCHER, *command],
+        env=inherited | {"PYTHONPATH": str(REPO)} | (environment or {}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *cost, failed = json.loads(launched.stdout)
+    if failed:
+        raise SystemExit(f"{' '.join(command)}\n{launched.stderr}")
+    return Cost(*cost)
 
 
 def seconds_of(work: Callable[[], object]) -> float:
