@@ -44,7 +44,7 @@ FONTS = (
 """The first three are of one width, so what was measured here fits there; Chinese and Korean come from the others."""
 
 MOST_SYSTEMS = 24
-MOST_PAIRS = 12
+MOST_PAIRS, _MOST_PAIRS_OF_BARS = 12, 6
 MOST_METRICS = 12
 MOST_LEVELS = 12
 MOST_QUESTIONS = 60
@@ -132,7 +132,7 @@ def _pictures(results: Results) -> Iterator[Picture]:
             "Differences question by question",
             "One panel a pair and metric, one bar a question, sorted: a bar upwards is a question on which the first "
             f"system has more than the second; of more than {_BARS} questions {_BARS}, evenly spaced, are drawn."
-            + _part(("pairs", pairs, MOST_PAIRS), of_headline),
+            + _part(("pairs", pairs, _MOST_PAIRS_OF_BARS), of_headline),
             question_differences(results.differences, headline),
         )
     if results.disagreement.height:
@@ -416,7 +416,7 @@ def question_differences(differences_: pl.DataFrame, metrics: Sequence[Scale]) -
 
     Of more than _BARS questions so many are drawn, evenly spaced among the sorted.
     """
-    shown, names = metrics[:MOST_METRICS], _pair_names(differences_)
+    shown, names = metrics[:MOST_METRICS], _pair_names(differences_, _MOST_PAIRS_OF_BARS)
     columns = _balanced(len(shown), 3)
     values = differences_.select("metric", "system_a", "system_b", "difference").partition_by(
         "metric", "system_a", "system_b", as_dict=True, include_key=False
@@ -625,10 +625,10 @@ def _names(texts: Sequence[str], most: int = MOST_SYSTEMS) -> dict[str, str]:
     return names
 
 
-def _pair_names(pairs: pl.DataFrame) -> dict[tuple[str, str], str]:
+def _pair_names(pairs: pl.DataFrame, most: int = MOST_PAIRS) -> dict[tuple[str, str], str]:
     """Return what the first pairs are called: `A − B`, on two lines."""
-    found = pairs.select("system_a", "system_b").unique(maintain_order=True).head(MOST_PAIRS)
-    names = _names([*found["system_a"], *found["system_b"]], 2 * MOST_PAIRS)
+    found = pairs.select("system_a", "system_b").unique(maintain_order=True).head(most)
+    names = _names([*found["system_a"], *found["system_b"]], 2 * most)
     return {(a, b): f"{names[a]}\n− {names[b]}" for a, b in found.iter_rows()}
 
 
