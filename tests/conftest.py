@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,3 +47,11 @@ def real_run() -> Path:
     if not folder.is_dir():
         pytest.skip("the published run is not beside this checkout (../shared/data/eduevidence)")
     return folder
+
+
+@pytest.fixture
+def ctrl_c_heard() -> Iterator[None]:
+    """Let SIGINT interrupt Python and its children: a process that was started in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

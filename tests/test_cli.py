@@ -493,6 +493,7 @@ def test_help_does_not_import_what_it_does_not_need() -> None:
     assert ended.stderr.strip() == ""
 
 
+@pytest.mark.usefixtures("ctrl_c_heard")
 def test_an_interrupt_is_no_traceback(tmp_path: Path, golds: Path) -> None:
     command = [
         sys.executable,

@@ -285,14 +285,6 @@ def test_when_enter_runs_what_was_typed() -> None:
     ]
 
 
-@pytest.fixture
-def ctrl_c_heard() -> Iterator[None]:
-    """Let SIGINT interrupt Python: a process that was started in the background ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("ctrl_c_heard")
 def test_ctrl_c_during_a_query_is_an_interruption_and_no_fault(store: Path) -> None:
     """What DuckDB makes of the signal comes out as KeyboardInterrupt, and the session can be used again."""
