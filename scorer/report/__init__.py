@@ -80,6 +80,14 @@ class Report:
         """What made these figures."""
         return dict(json.loads(self.run["signature"]))
 
+    @property
+    def input_hashes(self) -> dict[str, str]:
+        """SHA-256 of each input that these figures were made of, as far as there was one."""
+        made = self.signature.get("scorers", {}).get(self.scorer, {})
+        hashes = {name: self.signature.get(name) for name in ("attempts", "scores")}
+        hashes |= {"golds": made.get("golds"), "pack": made.get("pack_hash")}
+        return {name: value for name, value in hashes.items() if value}
+
     @cached_property
     def overall(self) -> pl.DataFrame:
         """The summary over all questions, a row a metric × system; beside it the half-width as it is published."""
@@ -226,10 +234,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 def _foot(report: Report) -> list[str]:
     methods: list[str] = report.summary["ci_method"].drop_nulls().unique().sort().to_list()
-    made = report.signature["scorers"].get(report.scorer, {})
-    hashes = {name: report.signature.get(name) for name in ("attempts", "scores")}
-    hashes |= {"golds": made.get("golds"), "pack": made.get("pack_hash")}
-    inputs = ", ".join(f"{name} {value[:12]}" for name, value in hashes.items() if value)
+    inputs = ", ".join(f"{name} {value[:12]}" for name, value in report.input_hashes.items())
     lines = [line.format(method=", ".join(methods)) for line in METHODS if report.summary.height]
     lines += [PUBLISHED_METHOD] if report.publishes else []
     return [*lines, f"scorer {report.signature['scorer']}, {report.scorer}; SHA-256 of {inputs}"]

@@ -204,13 +204,10 @@ def _methods(results: Results) -> list[str]:
 
 def signature_lines(results: Results) -> list[str]:
     """Return what made these figures: versions, and the hashes of what went in."""
-    signature = results.report.signature
-    made = signature.get("scorers", {}).get(results.report.scorer, {})
-    hashes = {name: signature.get(name) for name in ("attempts", "scores")}
-    hashes |= {"golds": made.get("golds"), "pack": made.get("pack_hash")}
+    report = results.report
     return [
-        f"scorer {signature.get('scorer', 'unknown')}, {results.report.scorer}",
-        *(f"SHA-256 of {name}: {value}" for name, value in hashes.items() if value),
+        f"scorer {report.signature.get('scorer', 'unknown')}, {report.scorer}",
+        *(f"SHA-256 of {name}: {value}" for name, value in report.input_hashes.items()),
     ]
 
 
