@@ -17,6 +17,7 @@ from scorer import text
 
 def compile_tokens(items: pl.DataFrame, item: str) -> pl.DataFrame:
     """Return `items` with the columns `bigrams`, `words` and `wanted` of the texts in column `item`."""
+    # In two steps, because an expression for runs makes the text that it looks at anew for each place to start from.
     tokens = items.with_columns(bigrams=text.chinese(pl.col(item)), words=text.words(pl.col(item)))
     tokens = tokens.with_columns(text.runs(pl.col("bigrams"), 2))
     wanted = pl.col("bigrams").list.len() + pl.col("words").list.len()
